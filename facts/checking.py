@@ -113,8 +113,8 @@ def check_notes(
 ) -> CheckedNotes:
     """The drafts of a window that are not refuted, as notes, facts with their quotes, and relations.
 
-    ``window`` are the turns 1 to n of the drafts, ``before`` are only context. ``new_id`` makes ids. A note
-    whose own text is rejected gets the text of its accepted facts.
+    ``window`` are the turns 1 to n of the drafts, ``before`` are only context. ``new_id`` makes ids. A note says what
+    its accepted facts say; the text of one without facts is checked like a fact.
     """
     ground = _Checking(SpokenWindow(window, before, names), names, new_id)
     for draft in drafts:
@@ -142,35 +142,34 @@ class _Checking:
         if not draft.private:
             self.rejected["common knowledge"] += 1 + len(draft.facts)
             return
+        if any(source.barred for source in self._window.find_named(draft.messages)):
+            self.rejected["forgotten"] += 1 + len(draft.facts)
+            return
         name = self._new_id()
-        about: About = "companion" if self._is_of_companion(draft) else "other"
-        basis = self._find_basis(_Claim(draft.text, "", about, "stated", draft.messages))
-        before = self._count_invented
         checked = [self._check_fact(each, name) for each in draft.facts]
         facts = [fact for fact in checked if isinstance(fact, NewFact)]
         for each, fault in zip(draft.facts, checked, strict=True):
             if isinstance(fault, str) and fault in _WORDING:
                 facts += self._keep_words(each, name, [*self.facts, *facts])
-        if self._count_invented > before and not isinstance(basis, str) and unspaced_length(draft.text):
-            basis = "name"  # no capital tells what the text holds of it
-        if isinstance(basis, str):
-            self.rejected[basis] += 1
-        if not isinstance(basis, str) or (facts and basis != "forgotten"):
-            self.notes.append(_make_note(draft, name, basis, facts))
-            self.facts += facts
-        elif facts:
-            self.rejected[basis] += len(facts)
+        if facts or not draft.facts:
+            self._add_note(draft, name, facts)
+        self.facts += facts
 
-    @property
-    def _count_invented(self) -> int:
-        """How many statements were rejected for something that is in no message."""
-        return self.rejected["name"] + self.rejected["value"]
-
-    def _is_of_companion(self, draft: NoteDraft) -> bool:
-        """Whether a note is about the companion, by its facts or its beginning."""
-        if draft.facts:
-            return all(fact.about == "companion" for fact in draft.facts)
-        return any(name and draft.text.startswith(name) for name in self._names.companion)
+    def _add_note(self, draft: NoteDraft, name: str, facts: Sequence[NewFact]) -> None:
+        """A note that says what its ``facts`` say; one without any, if its own text is supported."""
+        text = ("" if unspaced_length(draft.text) else " ").join(fact.restatement for fact in facts)
+        messages = [message for fact in facts for message in fact.messages]
+        if not facts:
+            own = any(called and draft.text.startswith(called) for called in self._names.companion)
+            about: About = "companion" if own else "other"
+            basis = self._find_basis(_Claim(draft.text, "", about, "stated", draft.messages))
+            if isinstance(basis, str):
+                self.rejected[basis] += 1
+                return
+            text = with_days(basis.claim.text, basis.sources[-1].said)
+            messages = [source.message.text_id for source in basis.sources]
+        rests = tuple(dict.fromkeys(messages))
+        self.notes.append(NewNote(name, text, draft.topic, draft.importance, draft.memory_type, rests, draft.private))
 
     def _check_fact(self, draft: FactDraft, note: str) -> NewFact | str:
         """The fact of a draft, or why there is none."""
@@ -535,16 +534,6 @@ def _days_in(text: str, said: date) -> list[TimeRange]:
     """The single days that a statement names with their year, or by their distance."""
     found = dict.fromkeys(one.possible[0] for one in read_times(text, said) if one.meant and len(one.possible) == 1)
     return [each for each in found if each.days == 1]
-
-
-def _make_note(draft: NoteDraft, name: str, basis: _Basis | str, facts: Sequence[NewFact]) -> NewNote:
-    own = () if isinstance(basis, str) else [source.message.text_id for source in basis.sources]
-    separator = "" if unspaced_length(draft.text) else " "
-    text = separator.join(fact.restatement for fact in facts)
-    if not isinstance(basis, str):
-        text = with_days(basis.claim.text, basis.sources[-1].said)
-    messages = dict.fromkeys((*own, *(message for fact in facts for message in fact.messages)))
-    return NewNote(name, text, draft.topic, draft.importance, draft.memory_type, tuple(messages), draft.private)
 
 
 def _stance_in(attribute: str, basis: _Basis) -> Stance:

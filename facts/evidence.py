@@ -7,10 +7,11 @@ evidence about the companion only, unless the person agreed to it in the next on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -364,6 +365,11 @@ class Source:
         return normalize_text(self.text)
 
     @cached_property
+    def words(self) -> str:
+        """All its words, normalized."""
+        return normalize_text(self.message.words)
+
+    @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
         """Its sentences, in order."""
         spans = sentence_spans(self.text)
@@ -477,32 +483,51 @@ class SpokenWindow:
         ]
         last = sources[-1].place if sources else 0
         for other in sorted(others, key=lambda each: (each.place > last, abs(each.place - last))):
-            if is_named_in(wanted, normalize_text(other.message.words)):
+            if is_named_in(wanted, other.words):
                 return other
         return None
 
     def is_like_a_word(self, name: str, similarity: float) -> bool:
         """Whether a name is like a word of a message, or another form of one: a typo, "Climbing" for "I climb"."""
         wanted, plain = telling_terms(name), normalize_text(name)
-        for source in self._sources:
-            if source.barred or not source.spoken_by_person:
-                continue
-            if wanted and any(wanted <= sentence.terms for sentence in source.sentences):
-                return True
-            words = normalize_text(source.message.words).split() if similarity < 1 else ()
-            if any(_are_similar(plain, word, similarity) for word in words):
-                return True
-        return False
+        if wanted and any(wanted <= each for each in self._terms_of_person):
+            return True
+        words = self._words_of_person.get(plain[:1], ()) if similarity < 1 and len(plain) > 3 else ()
+        return any(_are_similar(plain, word, similarity) for word in words)
+
+    @cached_property
+    def _terms_of_person(self) -> frozenset[frozenset[str]]:
+        """The terms of each sentence of the person."""
+        own = (source for source in self._sources if source.spoken_by_person and not source.barred)
+        return frozenset(sentence.terms for source in own for sentence in source.sentences)
+
+    @cached_property
+    def _words_of_person(self) -> Mapping[str, frozenset[str]]:
+        """The longer words of the person, normalised, by their first letter."""
+        own = (source for source in self._sources if source.spoken_by_person and not source.barred)
+        found: dict[str, set[str]] = defaultdict(set)
+        for word in {each for source in own for each in source.words.split()}:
+            if len(bare := word.strip("\"'.,;:!?()")) > 3:
+                found[bare[0]].add(bare)
+        return {letter: frozenset(words) for letter, words in found.items()}
 
     def lacks_terms(self, wanted: frozenset[str]) -> bool:
         """Whether none of these terms, nor most of their characters in scripts without spaces, is in any message."""
-        open_to_all = [source for source in self._sources if not source.barred]
-        known = (sentence.terms for source in open_to_all for sentence in source.sentences)
-        if not wanted or any(not wanted.isdisjoint(terms) for terms in known):
+        if not wanted or not wanted.isdisjoint(self._terms):
             return False
         characters = {one for term in wanted for one in term if is_unspaced(one)}
-        said = characters.intersection("".join(source.normalized for source in open_to_all))
-        return 2 * len(said) <= len(characters)
+        return 2 * len(characters & self._characters) <= len(characters)
+
+    @cached_property
+    def _terms(self) -> frozenset[str]:
+        """The terms of all sentences."""
+        open_to_all = (source for source in self._sources if not source.barred)
+        return frozenset().union(*(sentence.terms for source in open_to_all for sentence in source.sentences))
+
+    @cached_property
+    def _characters(self) -> frozenset[str]:
+        """The characters of all messages."""
+        return frozenset("".join(source.normalized for source in self._sources if not source.barred))
 
     def before(self, sources: Sequence[Source]) -> tuple[Source, ...]:
         """The messages directly before these of the person."""
@@ -573,6 +598,10 @@ _ANY_DAY = date(2000, 1, 1)
 _NEARLY_BEST = 0.6
 #: A denial is the reverse of what has this much of its words, an assertion of a denial with this much of its words.
 _NEARLY_ALL, _ENOUGH, _ENOUGH_HAN = 0.66, 0.34, 0.25
+
+
+#: As many texts as a window and its drafts have.
+_TEXTS_CACHED = 2_048
 
 
 def best_sentences(
@@ -660,6 +689,7 @@ def weakest_stance(wanted: frozenset[str], best: Sequence[tuple[Sentence, int]],
     return "stated" if "stated" in found else found[0]
 
 
+@lru_cache(_TEXTS_CACHED)
 def telling_terms(text: str) -> frozenset[str]:
     """The meaningful terms of a text: words, and pairs of characters in scripts without spaces."""
     found = terms(text)
@@ -675,11 +705,11 @@ def telling_terms_of_value(value: str) -> frozenset[str]:
 
 
 def _are_similar(name: str, word: str, similarity: float) -> bool:
-    """Whether two words begin alike and are spelt nearly alike: Margerite, Marguerite."""
-    word = word.strip("\"'.,;:!?()")
-    if len(name) < 4 or len(word) < 4 or name[0] != word[0]:
-        return False
-    return name[:4] == word[:4] or SequenceMatcher(None, name, word, autojunk=False).ratio() >= similarity
+    """Whether two longer words with the same first letter begin alike or are spelt nearly alike: Margerite, Marguerite."""
+    if name[:4] == word[:4]:
+        return True
+    matcher = SequenceMatcher(None, name, word, autojunk=False)
+    return matcher.real_quick_ratio() >= similarity <= matcher.ratio()
 
 
 def is_telling(term: str) -> bool:

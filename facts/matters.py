@@ -24,7 +24,7 @@ from domain.facts import Quote
 from domain.matters import MatterKind, MatterStatus, NewMatter, OpenMatter, Precision, Sensitivity
 from domain.patterns import pattern_of
 from domain.records import Message
-from facts.cues import is_promise, is_question, stance_of, takes_back
+from facts.cues import governs_whole, is_promise, is_question, stance_of, takes_back
 from facts.drafts import FactDraft
 from facts.evidence import Sentence, Source, SpokenWindow, telling_terms
 from facts.refuting import is_about_another, is_tale
@@ -32,7 +32,7 @@ from facts.slots import Names
 from facts.spans import is_pasted, locate_quote, takes_back_before
 from language.sentences import split_clauses, split_sentences
 from language.times import TimeExpression, TimeRange, read_times, without_times
-from language.yearly import YearlyDay, read_yearly, says_calendar
+from language.yearly import JUST_PAST, YearlyDay, read_yearly, says_calendar
 
 #: At most so many are brought up at once, each so often at most; what is grave, once.
 MOST_AT_ONCE, _MOST_ASKED = 3, 2
@@ -45,10 +45,14 @@ _WAITS: Mapping[MatterKind, tuple[int, int]] = {"promise": (2, 21), "question": 
 #: Days after its day during which something may be asked about, and before it during which a deadline may.
 _AFTER: Mapping[MatterKind, int] = {"event": 14, "deadline": 3, "promise": 14}
 _BEFORE: Mapping[MatterKind, int] = {"deadline": 1}
+#: Days before a birthday on which it may come up: there is a present to think of.
+_BEFORE_BIRTHDAY = 2
 #: Nothing is open for more days than this.
 _LONGEST = 365
 #: What is said within this time after a worry, a promise or a question is still the same talk.
 _SAME_TALK = timedelta(hours=3)
+#: An account within this time after a worry is of how that ended.
+_SAME_WORRY = timedelta(7)
 #: So long after its day "it went well" is about it; so many messages a short "don't ask" reaches back.
 _OUTCOME_WITHIN, _REACHES_BACK = timedelta(4), 3
 _YEARLY = ("birthday", "anniversary")
@@ -57,37 +61,39 @@ _DATED = ("event", "deadline")
 _DO_NOT_ASK = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to) (?:\w+ )?(?:ask(?:ing)?|remind(?:ing)?|bring(?:ing)? (?:it|that|this) up|bring(?:ing)? up|mention(?:ing)?)\b"
     r"|\b(?:not|don't want to|do not want to|rather not) (?:talk|speak|discuss|hear|think)\b"
-    r"|\b(?:drop it(?! (?:off|in|into|at|by|on)\b)|drop the subject|off limits|leave it (?:there|be|alone))\b"
-    r"|别(?:再|老|总|跟我|对我|和我)*(?:问|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
+    r"|\b(?:drop it(?! (?:off|in|into|at|by|on)\b)|drop the subject|off limits|leave (?:it|that|this)(?: \w+)? (?:there|be|alone|out))\b"
+    r"|别(?:再|老|总|接着|继续|追着|跟我|对我|和我)*(?:问|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
     r"|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提(?!前|醒))|(?:[这那](?:个|件|些)?(?:事|个|些)|它)[^，。！？]{0,4}不(?:聊|说|谈|提)了|不(?:聊|说|谈|提)[这那它]|打住|翻篇",
     re.IGNORECASE,
 )
 #: In the message that tells of a matter, a refusal is about it only with a word for it, or with none at the end.
 _DO_NOT_ASK_OF_IT = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to|not|rather not) (?:\w+ )?(?:want to )?(?:ask|remind|bring|mention|talk|speak|discuss|hear|think)(?:ing)?"
-    r"\b(?: (?!the\b)\w+){0,4}? (?:it|that|this)\b|\b(?:ask|mention)(?:ing)?(?: me)?\W*$|\b(?:drop the subject|off limits|leave it (?:there|be|alone))\b"
+    r"\b(?: (?!the\b)\w+){0,4}? (?:it|that|this)\b|\b(?:ask|mention)(?:ing)?(?: me)?\W*$|\b(?:drop the subject|off limits|leave (?:it|that|this)(?: \w+)? (?:there|be|alone|out))\b"
     r"|\bdrop it\W*$|[问聊说谈提](?:我|了|吧)*[这那它结]|[问提](?:我|了|吧|啊)*\W*$|[这那它][^，。！？]{0,4}不(?:聊|说|谈|提)了|打住|翻篇",
     re.IGNORECASE,
 )
 _DONE = pattern_of(
-    r"\b(?:done|finished|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed"
+    r"\b(?:done|finished|written|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed"
     r"|turned out|no longer|never mind)\b|\b(?:call|put|sent|send)\w* .{0,40}\boff\b"
-    r"|取消|推迟|改期|不去了|算了|黄了|泡汤|搞定|完成|做完|弄完|弄好|交了|办好|结束|解决|考完|过了|没事了|吹了",
+    r"|取消|推迟|改期|不去了|算了|黄了|泡汤|搞定|完成|[做弄写填改]完|转过去|弄好|交了|办好|结束|解决|考完|过了|没事了|吹了",
     re.IGNORECASE,
 )
 #: What is owed by a day, or was promised, is done by any verb of the past that speaks of it, but not by one of these.
 _ONLY_BEGUN = pattern_of(
-    r"\b(?:start|begun|began|try|tried|forg[eo]t|not|n't|haven't|still)\w*\b|n't\b|开始|开了个头|还没|没有?[^，。]{0,4}(?:写|做|交|寄)|忘",
+    r"\b(?:start|begun|began|try|tried|forg[eo]t|still|not yet|(?:have|has|did|could|ca)n't)\w*\b|开始|开了个头|还没|没有?[^，。]{0,4}(?:写|做|交|寄)|忘",
     re.IGNORECASE,
 )
 _OUTCOME = pattern_of(
-    r"^\W*(?:(?:so|well|yes|yeah|oh|ok|okay|hi|hey|hello)\W+)*(?:(?:it|that|everything|all) (?:went|was|turned out)|passed|nailed|survived|done|failed|aced)\b"
-    r"|\bi (?:passed|got it|made it|failed|did it|survived|nailed it)\b"
-    r"|顺利|搞定|通过了|过了|过啦|考完|结束了|没通过|挂了|砸了|成了|录取了|见完|稳了",
+    r"^\W*(?:(?:so|well|yes|yeah|oh|ok|okay|hi|hey|hello)\W+)*(?:(?:it|that|everything|all|they) (?:went|was|were|turned out|said)|passed|nailed|survived|done|failed|aced)\b"
+    r"|\b(?:i|we|he|she) (?:passed|got (?:it|in|the \w+)|made it|failed|did it|survived|nailed it|smashed it|bombed)\b"
+    r"|\b(?:all clear|benign|turned (?:me|us|it) down|didn't get (?:it|in)|said (?:yes|no)\b)"
+    r"|顺利|搞定|通过了|[没过]过[了啦]?(?=\W|$)|过了|过啦|考完|[搞弄面考聊谈去]完|结束了|没通过|挂了|砸了|成了|录取|拿到|拒了|凉了|没戏|翻车|良性|见完|稳了",
     re.IGNORECASE,
 )
 _RELIEF = pattern_of(
-    r"\b(?:feel(?:ing)? better|that helps|relieved|all good|not worried any ?more)\b|好多了|放心了|想开了|松了口?气|不担心了",
+    r"\b(?:feel(?:ing)? better|that helps|relie(?:f|ved)|all (?:good|clear)|benign|harmless|false alarm|panic over|is (?:back |safely |finally )?(?:home|safe|fine|ok|okay|back|alive)|not worried any ?more)\b"
+    r"|好多了|放心了|回来啦?了?(?=[，。！]|$)|到家|平安|找到了|活蹦乱跳|退烧|联系上|想开了|松了口?气|不担心了|虚惊|没事[了儿]|良性",
     re.IGNORECASE,
 )
 _UNKNOWN = pattern_of(
@@ -97,19 +103,62 @@ _UNKNOWN = pattern_of(
 )
 #: Laughter in a message: in doubt it was a joke.
 _LAUGHED = pattern_of(r"\b(?:lol|lmao|rofl|haha\w*)\b|;-?\)|[😂🤣😜😉🙃]|哈哈|嘻嘻|嘿嘿|233", re.IGNORECASE)
+#: What is feared or awaited goes on.
+_GOES_ON = pattern_of(
+    r"\b(?:still|no|not|never|nothing|yet|again|worse|wait\w*|worr\w*|afraid|scared)\b|n't\b"
+    r"|还|又|更|等|怕|担心|没(?:消息|动静|信|好|退|回|睡|结果|用)",
+    re.IGNORECASE,
+)
+#: In later talk: something else is done, or it will be another time.
+_VOID = pattern_of(
+    r"\binstead\b|\bthat'?s that\b|\bstaying (?:home|in|put)\b|\bextension\b"
+    r"|没了|鸽子|鸽了|爽约|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|解放了|凑不齐|反悔|冻结",
+    re.IGNORECASE,
+)
+#: How a message begins that is about something else, or about everyday things.
+_ASIDE = pattern_of(
+    r"\W*(?:anyway|btw|by the way|random|unrelated|also)\b|\W*(?:i |we )?(?:made|cooked|baked|ate|watched|read|bought|listened)\b"
+    r"|\W*(?:对了|话说|另外|顺便|外面|天气|今天的)",
+    re.IGNORECASE,
+)
+#: What is awaited is not known yet.
+_STILL_WAITING = pattern_of(
+    r"\b(?:still (?:waiting|nothing|no)|no (?:news|word|results?)|nothing yet|not (?:yet|heard)|haven't heard|don't know yet)\b"
+    r"|还没|还在等|等(?:结果|消息|通知|信儿)|没(?:消息|动静|结果)|不知道呢",
+    re.IGNORECASE,
+)
+#: Why something does not take place after all, or not on its day.
+_CAUSE = pattern_of(
+    r"\b(?:flu|covid|norovirus|ill|sick|storm\w*|flood\w*|snow\w*|typhoon|strike|broke down|broken|van died|car died|shut|no staff"
+    r"|short[- ]staffed|double[- ]booked|sold out|(?:money|tickets?) back)\b"
+    r"|台风|暴雨|大雪|冲突|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|满了|没[端号位票]|退[了回]来?|排不开|开会|出差",
+    re.IGNORECASE,
+)
+#: Somebody else gave notice.
+_NOTICE = pattern_of(
+    r"\b(?:they|phoned|rang|called|emailed|e-mailed|texted|messaged|wrote|told me|says?|said)\b|[说讲]|通知|给我|来电|电话|短信|邮件|消息",
+    re.IGNORECASE,
+)
+#: What is handed over, paid or sent, as one says when that is done.
+_GIVEN = pattern_of(
+    r"\b(?:sent|posted|handed|submitted|uploaded|dropped|popped|paid|delivered|filed|signed|returned|emailed|e-mailed|faxed|wired)\b"
+    r"|[刷转交寄发递传付缴还][^，。！？]{0,4}[了过]|[出上]去了|收走|盖[了上]|上传",
+    re.IGNORECASE,
+)
 #: After the day: it does not take place, or not with the person.
 _CALLED_OFF = pattern_of(
-    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s) off(?=\W|$)|not (?:invited|happening|going ahead))\b"
+    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|scrapped|binned|ditched|axed|scratched|rained off|refund\w*)\b"
+    r"|\b(?:pull(?:ed|ing)|back(?:ed|ing)|dropp(?:ed|ing)) out\b|\b(?:bailed|chickened out|changed my mind|decided (?:not to|against))\b|\b(?:i'm|im|we're|we are|i am) not going\b"
+    r"|\btook (?:it|that|this) off (?:me|us|my)\b|\b(?:gave|given|giving) (?:it|that|this) to\b|\bsomeone else\b|\b(?:don't|do not|dont) (?:have|need) to\b|\boff the hook\b|\bno need any ?more\b"
     r"|\b(?:nothing to do with|doesn't (?:concern|affect|apply to)) (?:me|us)\b|\bnot (?:my|our) (?:problem|turn|class|team|kid|child)\b"
-    r"|(?:没|不关|不干)[我咱]们?(?:的|什么|啥)?事|[与跟和][我咱]们?(?:没关系|无关)|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|没(?:请|邀请)我",
+    r"|(?:没|不关|不干)[我咱]们?(?:的|什么|啥)?事|[与跟和][我咱]们?(?:没关系|无关)|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|不用[我去交考]|不归我|换别人|退票|没(?:请|邀请)我",
     re.IGNORECASE,
 )
 #: It takes place on another day. Where it is said, and names one, the day before is void.
 _MOVED = pattern_of(
-    r"\b(?:been|was|is|be|got|gets|they|they've|have|has|it) (?:\w+ )?(?:moved|pushed|changed (?:it )?to|put (?:it )?(?:off|back)"
-    r"|brought (?:it )?forward)\b|\b(?:postponed|rescheduled|delayed (?:to|until|till))\b"
+    r"\b(?:moved|pushed|shifted|bumped|postponed|rescheduled|delayed|changed (?:it )?to|(?:put|pushed|brought) (?:\w+ ){0,2}(?:off|back|forward))\b"
     r"|\b(?:it's|its|it is|that's) (?:on |the |next )[^.!?]{0,20}\b(?:now|instead)\b"
-    r"|改[到在成为]|改(?:期|时间)|推迟|推到|延[到期后]|挪[到后]|提前(?:到(?!了)|了)|换到|往后推",
+    r"|改[到在成为]|改(?:期|时间)|挪|推迟|推到|延[到期后]|挪[到后]|提前(?:到(?!了)|了)|换到|往后推",
     re.IGNORECASE,
 )
 _PUT_OFF = r"(?:moved|pushed|changed|put|brought|postponed|rescheduled|delayed)"
@@ -119,27 +168,37 @@ _IT_MOVED = pattern_of(
     rf"|(?:\b(?:it|mine)|(?:^|[,.;:!?] |\b(?:and|but|so) )that)(?:'s)? (?:(?:has|had|is|was|got|gets|been|be|now|just) )*{_PUT_OFF}\b"
     rf"|\bthey(?:'ve| have| had)? (?:just )?(?:{_PUT_OFF} (?:it|that|mine)\b|(?:postponed|rescheduled)(?! (?:my|our|the|a)\b))"
     r"|\b(?:it's|its|it is|that's) (?:on |the |next )[^.!?]{0,20}\b(?:now|instead)\b"
+    r"|\binstead\b|[排约改推挪延换调拖][到至在](?=[^，。]{0,6}[号日周天月期后])"
     r"|(?:^|[，。！？；,\s](?=[它这那])|(?:说|通知|电话|消息|短信|邮件|[他她]们|人家|时间|日期)(?:[^，。！？]{0,6}[，,])?)"
     r"(?:[它又被给]|[这那](?:个|件|场|次)?事?|临时|已经|现在|刚刚?)*(?:(?:改|推|延|挪|换|提前|推迟|延期)[到在成为至]|推迟|改期|改时间|延[期后]|往后推|提前)"
     r"了?(?=\W|$|[周下这明后大今星礼月上本早晚\d一二三四五六七八九十])",
     re.IGNORECASE,
 )
+#: What nobody does by appointment.
+_FANCY = pattern_of(
+    r"\b(?:becom(?:e|ing) an?|turn(?:ing)? into|run(?:ning)? (?:away|off)|marrying (?:this|the|a|my)|elop\w+|hibernat\w+|the moon|mars"
+    r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of|emperor|ascend\w*|heaven|a cave|new life as)\b"
+    r"|明天我?就(?!要)[^，。！]*(?<!了)(?=[，。！]|$)|当(?:个|一个)?(?:和尚|尼姑|扫地僧|皇帝|国王|首富|神仙|道士)|我就?是[一个]|成仙|登仙|烧纸|出家|少林寺|变成|中(?:彩票|大奖|五百万)|火星|月球|外星|毁灭|穿越|隐居|首富",
+    re.IGNORECASE,
+)
 #: The words of somebody else, long enough to name a day: a notice, a message that was forwarded.
-_OF_OTHERS = pattern_of(r"“[^“”]{6,}”|「[^「」]{6,}」|『[^『』]{6,}』|\"(?P<short>[^\"]{0,11})\"|\"[^\"]*\"")
+_OF_OTHERS = pattern_of(
+    r"“[^“”]{6,}”|「[^「」]{6,}」|『[^『』]{6,}』|\"(?P<short>[^\"]{0,11})\"|\"[^\"]*\"|(?<=[\s:])'[^']{12,}'(?!\w)"
+)
 #: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
 _OTHERS = (
     r"(?:boss|manager|colleague|co-?worker|neighbou?r|landlord|landlady|teacher|professor|roommate|flatmate|classmate)"
 )
 _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
-#: A guess, a habit, something that may be or that the whole world looks at, not an event of the person's.
-_NO_EVENT = pattern_of(
-    r"\b(?:bet|reckon|guess|predict\w*|forecast|may|could|probably|possibly|thinking (?:of|about)|considering|not sure|wonder\w*"
-    r"|usually|always|normally|mostly|sometimes|often)\b"
-    r"|猜|打赌|估计|预报|考虑|看情况|再看|不一定|大概|平时|一般|总是|常常|经常|有时",
+#: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
+_UNSETTLED = pattern_of(
+    r"\b(?:may|could|probably|possibly|thinking (?:of|about)|considering|not sure|dunno|toying with|provided|providing|as long as|see what|fingers crossed for|depends|depending|we'll see|unconfirmed|tbc|tbd|wonder\w*|as (?:always|usual|ever)|usually|always|normally|mostly|sometimes|often)\b"
+    r"|听[^，。]{1,5}[说讲]|(?:群里|网上|新闻|朋友圈|公众号)[^，。]{0,4}(?:说|都在|刷)|琢磨|寻思|盘算|(?:周|星期|礼拜)[一二三四五六日天][、和跟]?(?:周|星期|礼拜)[一二三四五六日天]|照例|照旧|照常|老规矩|雷打不动|考虑|看情况|再看|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
     re.IGNORECASE,
 )
+_GUESSED = pattern_of(r"\b(?:bet|reckon|guess|predict\w*|forecast)\b|猜|打赌|估计|预报|大概", re.IGNORECASE)
 _OF_THE_WORLD = pattern_of(
-    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|premiere|cup final|finale|strike)\b"
+    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|in the (?:series|show|soap|book|film|movie|story|novel|game)|king|queen|pope|premiere|cup final|finale|strike)\b"
     r"|总统|[书报][上里]说|新闻[里上]?说|电影里|小说里|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工",
     re.IGNORECASE,
 )
@@ -148,15 +207,43 @@ _SOMEBODY_DOES = pattern_of(
     r"^\W*(?!(?:The|This|That|There|It|Work|School|Uni|College|Rent|Surgery|Next|On|In|At|My|Our)\b)[A-Z][a-z]+(?: and [A-Z][a-z]+)? "
     r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b"
     r"|^\W*(?!(?:It|That|This|There|Here|What|Where|When|Who|Let|He|She|Today|Tomorrow|Tonight|Next|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)')[A-Z][a-z]+'s (?!a |an |the |\w+ing\b|been\b|got\b)\w"
-    rf"|\bmy {_OTHERS}'s |^\W*(?:the|our) {_OTHERS}'s "
+    rf"|^\W*(?:(?:and|so|but|oh) )*(?:my|the|our) (?:\w+ )?{_OTHERS}\b|^\W*my \w+s'?s? (?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate)\b|^\W*(?:the|that|this|some|a) (?:\w+ ){{1,2}}(?:at|from|in|on|down|over|who|next)\b|^\W*(?:people|everyone|folks)\b|^\W*[a-z]+ from (?:work|school|next door)\b"
     r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)|^\W*(?:隔壁|楼上|楼下|对门)"
     rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
-_OTHERS_OF_MINE = pattern_of(rf"\bmy {_OTHERS}'s ", re.IGNORECASE)
+_OR_ELSE = pattern_of(r"\b(?:or|otherwise|else|and)\b|否则|不然", re.IGNORECASE)
+_OTHERS_OF_MINE = pattern_of(
+    rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|\w+s'?s? (?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate))\b",
+    re.IGNORECASE,
+)
+#: What is his, hers or theirs, without the speaker; somebody by their trade or place right before the day.
+_OF_ANOTHER = pattern_of(
+    r"^(?!.*\b(?:i|i'm|i'll|i've|im|ill|ive|we|we're|we'll|me|us|our|mine)\b).*\b(?:his|her|their)\b"
+    r"|^\W*(?:[我咱]们?)?[^，。！？\s我咱]{0,7}(?:师|市长|局长|校长|总理|总统|员|小哥|大哥|大姐|大爷|大妈|经理|球队|国足|国家队|人家|那家|小伙|单元|楼上|楼下|隔壁|明星|歌手|教授|房客|租客)"
+    r"(?=(?:上|下|这|本)*(?:周|星期|礼拜)|[今明后]天|\d|[一二三]?十)(?![^，。]*[我咱])",
+    re.IGNORECASE,
+)
+#: Those whose matters are the person's too.
+_CLOSE = pattern_of(
+    r"\b(?:mum|mom|mother|dad|father|parents|sons?|daughters?|kids?|child(?:ren)?|wife|husband|partner|girlfriend|boyfriend|eldest|oldest|youngest|twins|little one"
+    r"|sister|brother|nan|gran\w*|(?:best|oldest) friend|cat|dog|pup\w*)\b"
+    r"|[我咱]?[爸妈]|儿子|女儿|闺女|孩子|[我咱]娃|老[婆公]|媳妇|[姐妹哥弟]|[爷奶]{2}|姥[姥爷]|外[婆公]|对象|[男女]朋友|[猫狗]",
+    re.IGNORECASE,
+)
 _GRAVE = pattern_of(
     r"\b(?:die[sd]?|dying|death|dead|funeral|passed away|hospice|cancer|tumou?r|lump|chemo\w*|surgery|operation|biopsy|stroke|heart attack"
     r"|miscarr\w+|divorc\w+|broke up|break-?up|separat(?:ed|ion)|suicid\w+|dementia|diagnos\w+|hospital|scan results)\b"
     r"|去世|过世|走了|葬|追悼|癌|肿瘤|化疗|手术|活检|中风|心梗|流产|离婚|分手|自杀|痴呆|确诊|住院|病危|病重",
+    re.IGNORECASE,
+)
+#: What has a result that is waited for; when others have said that they answer.
+_RESULT = pattern_of(
+    r"\b(?:tests?|tested|scans?|biops\w+|results?|monitor|check-?up|x-?ray|mri|bloods?|lump|smear)\b|化验|检查|活检|穿刺|结果|报告|拍片|体检|胃镜|肠镜",
+    re.IGNORECASE,
+)
+_AWAITED = pattern_of(
+    r"\b(?:let (?:me|us) know|gets? back to|(?:tell|telling|ring|call|email) (?:me|us)|hear (?:back|from)|decid\w+|results?|(?:the|an|their) answer|repl(?:y|ies)|respond)\b"
+    r"|给[我个]{0,2}(?:消息|答复|回复|准信|结果|信)|通知|出结果|出成绩|[会等][^，。]{0,4}[答回]复|告诉我|公布",
     re.IGNORECASE,
 )
 _PERSONAL = pattern_of(
@@ -165,16 +252,18 @@ _PERSONAL = pattern_of(
 )
 #: What tells that something has happened, or that it is still to come, in a clause.
 _HAPPENED = pattern_of(
-    r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|saw|ran|said|told|sat|sang|swam|drove|flew|wrote|won|lost|broke|fell|felt|found|kept|made|paid|sent|slept|spent|taught|thought|woke|wore|began|ate|drank|built|caught|chose|fought|forgot|grew|heard|held|knew|led|rang|rode|sold|spoke|stood|stole|threw|used to|once|\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
+    r"(?<=\w )(?<!'ve )(?<!have )(?<!has )got\b|\b(?:was|were|had|did|went|came|took|gave|bought|left|met|saw|ran|said|told|sat|sang|swam|drove|flew|wrote|won|lost|brought|beat|shook|stuck|tore|swore|fed|froze|rose|broke|fell|felt|found|kept|made|paid|sent|slept|spent|taught|thought|woke|wore|began|ate|drank|built|caught|chose|fought|forgot|grew|heard|held|knew|led|rang|rode|sold|spoke|stood|stole|threw|used to|once|\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
     re.IGNORECASE,
 )
 _TO_COME = pattern_of(
-    r"\b(?:will|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
-    r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'm|we're|am|are|is) (?!\w+ed\b)\w+)\b|'ll\b"
+    r"\b(?:will|ill (?!with\b)\w+|i'd (?!been\b|had\b)\w+|gets? (?:\w+ed|heard|done|put|cut|taken|fixed)|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
+    r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'm|we're|am|are|is) (?!\w+ed\b)\w+|\w's \w+ing\b|(?:it's|its) .*\b(?:now|instead)\b)\b|'ll\b"
     r"|[要将]|(?<![机社开聚宴晚约学])会(?![议员计儿])|(?<![觉记舍懒值获取])得(?![了到很好])|打算|准备|计划|明天|后天|下周|下个?月|截止"
     r"|改到|改在|推到|推迟到|提前到|挪到|定在|约在|约了|订了|之前",
     re.IGNORECASE,
 )
+#: What makes a day that of a deadline, around it.
+_OWED_BY = pattern_of(r"\b(?:by|before|until|till|due) +\| |\| *(?:之?前|截止)", re.IGNORECASE)
 #: An expression that means a time before.
 _LAST = pattern_of(r"last|past|上", re.IGNORECASE)
 #: The speaker, alone or with others.
@@ -214,7 +303,7 @@ def _is_repeated(one: NewMatter, other: NewMatter) -> bool:
     if one.message != other.message or (one.kind != other.kind and one.kind in _YEARLY):
         return False
     same_day = (one.due_from, one.yearly) == (other.due_from, other.yearly)
-    return one.key == other.key or (same_day and _shares(frozenset(one.key.split()), frozenset(other.key.split())))
+    return one.key == other.key or (same_day and _shares(_roots(one.key.split()), _roots(other.key.split())))
 
 
 def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
@@ -234,7 +323,9 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     sentences, own = _sentences_of(place, source), source.spoken_by_person
     if not sentences or (not own and kind != "promise"):
         return "companion's words"
-    sentence = next((one for one in sentences if is_question(one.text) == (kind == "question")), sentences[0])
+    fit = [one for one in sentences if is_question(one.text) == (kind == "question")] or sentences
+    timed = (one for one in fit if kind in _DATED and _times_of(one.text, source.said, ""))
+    sentence = next(timed, fit[0])
     quoted = place.words if place.words in sentence.text else ""
     if fault := _fault_of(kind, sentence, source, spoken, quoted):
         return fault
@@ -244,7 +335,7 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     if not terms and not (kind in _YEARLY and _SELF.search(quoted)):
         terms = _key_terms(words if kind in _YEARLY else sentence.text, source.said)
     key = " ".join(terms)
-    if not key and kind not in _YEARLY:
+    if not key and kind not in _YEARLY and not _AWAITED.search(sentence.text):
         return "unsupported"
     sensitivity = _sensitivity_of(kind, source.text)
     matter = NewMatter(kind, place.message, start, end, words, sensitivity=sensitivity, key=key or kind)
@@ -255,7 +346,8 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     own_text = sentence.text
     if kind in _DATED:
         own_text = _OF_OTHERS.sub(lambda one: " " * len(one[0]) if one["short"] is None else one[0], own_text)
-    due = _due(own_text, said, past=kind in _DATED, quoted=quoted)
+    awaited = kind != "worry" or any(one.search(own_text) for one in (_AWAITED, _RESULT, _TO_COME))
+    due = _due(own_text, said, past=kind in _DATED, quoted=quoted) if awaited else None
     if due is None and kind in _DATED:
         return "past"
     return schedule(replace(matter, due_from=due[0], due_to=due[1], precision=due[2]) if due else matter, said, own)
@@ -277,25 +369,63 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return "no question"
     if not source.spoken_by_person and not is_promise(text):
         return "no promise"
-    stance = stance_of(text, sentence.following)
-    if stance == "joked" or takes_back_before(sentence.following) or _LAUGHED.search(source.text):
+    if stance_of(text, sentence.following) == "joked" or takes_back_before(sentence.following) or _LAUGHED.search(text):
         return "joked"
     if is_tale(sentence):
         return "story"
     if kind == "worry" or kind in _YEARLY:
         return ""
+    text = _part_of_the_day(text, source.said, quoted)
+    stance = stance_of(text)
     own = _SELF.search(_OTHERS_OF_MINE.sub("", text.replace("’", "'"))) is not None
-    if kind == "event" and (_NO_EVENT.search(text) or (not own and _OF_THE_WORLD.search(text))):
+    day = next((one for one in split_clauses(text) if read_times(one, source.said)), text)
+    if kind in (*_DATED, "promise") and _FANCY.search(text):
+        return "joked"
+    if kind == "event" and (
+        _UNSETTLED.search(text) or _GUESSED.search(day) or (not own and _OF_THE_WORLD.search(text))
+    ):
         return "supposed"
+    if kind in _DATED and not _CLOSE.search(text) and not _AWAITED.search(text) and _OF_ANOTHER.search(text):
+        return "subject"
     if kind in _DATED and not own and _SOMEBODY_DOES.search(text.replace("’", "'")):
         return "subject"
     if stance == "supposed" or (stance == "wished" and kind != "promise"):
         return stance
     if kind in _DATED and _is_called_off(sentence, source, quoted):
         return "denied"
-    if any(takes_back(clause) and read_times(clause, source.said) for clause in split_clauses(text)):
+    plain = re.sub(r"([\u4e00-\u9fff])[不没](?=\1)|\b(?:yes or no|or not)\b", "", text)
+    clauses = (part for one in split_clauses(plain) for part in _OR_ELSE.split(one))
+    over = _HAPPENED.search(text) or re.search("了|过", text)
+    if (
+        kind == "promise"
+        and source.spoken_by_person
+        and over
+        and not (
+            _TO_COME.search(text)
+            or "你" in text
+            or is_promise(text)
+            or day_ahead(text, datetime.fromisoformat(source.message.timestamp))
+        )
+    ):
+        return "past"
+    if any(takes_back(clause) and read_times(clause, source.said) for clause in clauses):
         return "denied"
-    return "subject" if kind != "promise" and is_about_another(sentence, spoken.words) else ""
+    close = kind == "promise" or _CLOSE.search(text)
+    about = Sentence(day, sentence.before, sentence.following, confirmed=False)
+    return "subject" if not close and is_about_another(about, spoken.words) else ""
+
+
+def _part_of_the_day(text: str, said: date, quoted: str) -> str:
+    """The clauses of a sentence with its day and those around it, up to another day; all of a supposition."""
+    clauses, days = split_clauses(text), _times_of(text, said, quoted)
+    day = text[days[0].start : days[0].end] if days else ""
+    at = next((number for number, clause in enumerate(clauses) if day in clause), 0)
+    if not day or governs_whole(text):
+        return text
+    timed = [number for number, clause in enumerate(clauses) if number != at and read_times(clause, said)]
+    first = max((number + 1 for number in timed if number < at), default=0)
+    last = min((number for number in timed if number > at), default=len(clauses))
+    return ", ".join(clauses[first:last])
 
 
 def _is_called_off(sentence: Sentence, source: Source, quoted: str) -> bool:
@@ -323,8 +453,12 @@ def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[st
     if any(one.recurrence for one in found):
         return None
     for one in found:
-        clause = next((part for part in split_clauses(text) if text[one.start : one.end] in part), text)
-        if past and _HAPPENED.search(clause) and not _TO_COME.search(clause):
+        named = text[one.start : one.end]
+        clause = next((part for part in split_clauses(text) if named in part), text).replace(named, " ")
+        today = one.meant is not None and one.meant.first <= said.date()
+        either = (one.kind == "weekday" or today) and not _OWED_BY.search(text[: one.start] + " | " + text[one.end :])
+        over = _HAPPENED.search(clause) or (one.meant is not None and one.meant.first == said.date() and "了" in clause)
+        if past and either and over and not _TO_COME.search(clause):
             continue
         if ahead := _ahead(one, text, said.date()):
             at = next((each.hours for each in found if each.hours and each.hours[0] == each.hours[1]), None)
@@ -385,7 +519,8 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
     day = said.date()
     if yearly := YearlyDay.parse(matter.yearly):
         due = yearly.next_on(day)
-        first = _later(day, 1) if yearly.calendar == "unclear" else due and _later(due, -1)
+        ahead = -1 if matter.sensitivity == "care" else -_BEFORE_BIRTHDAY
+        first = _later(day, 1) if yearly.calendar == "unclear" else due and _later(due, ahead)
         due_on = due.isoformat() if due else ""
         return replace(matter, due_from=due_on, due_to=due_on, precision="day",
                        next_review=first.isoformat() if first else "9999-12-31", expires="9999-12-31")  # fmt: skip
@@ -396,7 +531,11 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
     else:
         begins, ends = (date.fromisoformat(one[:10]) for one in (matter.due_from, matter.due_to))
         exact = matter.precision in ("time", "day")
-        first = _later(begins, -_BEFORE.get(matter.kind, 0)) if exact else _later(ends, 1)
+        first = _later(
+            begins if exact else ends, -_BEFORE.get(matter.kind, 0 if exact or matter.kind == "promise" else -1)
+        )
+        if matter.kind == "deadline" and _AWAITED.search(matter.words):  # the deadline of others
+            first, exact = _later(ends, 1), False
         last = _later(ends, _AFTER.get(matter.kind, 14) if exact else 21)
     return replace(matter, next_review=first.isoformat(), expires=min(last, _later(day, _LONGEST)).isoformat())
 
@@ -406,11 +545,12 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of a matter: its status, and the day of every year where that is known now."""
+    """What became of a matter: its status, the day of every year where that is known now, from when it may come up."""
 
     number: int
     status: MatterStatus
     yearly: str
+    next_review: str
 
 
 def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetime) -> list[Settled]:
@@ -420,89 +560,180 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
     that are new since the last time and a few before them. What is closed already is only dropped still.
     """
     found: dict[int, Settled] = {}
-    rows = [(one, frozenset(telling_terms(one.words)), one.words) for one in later if not one.hidden]
+    rows = [(one, _roots(telling_terms(one.words)), one.words) for one in later if not one.hidden]
     gone: list[OpenMatter] = [one for one in matters if one.status == "dropped"]
     refusals = [at for at, row in enumerate(rows) if row[0].role == "user" and asks_not_to_be_asked(row[2])]
     for matter in matters:
         if matter.status == "dropped":
             continue
         if _is_refused(matter, rows, refusals):
-            found[matter.number] = Settled(matter.number, "dropped", matter.yearly)
+            found[matter.number] = Settled(matter.number, "dropped", matter.yearly, matter.next_review)
             gone.append(matter)
             continue
         if not matter.is_open:
             continue
         if any(_is_same(matter, one) for one in gone if one.place <= matter.place):
-            found[matter.number] = Settled(matter.number, "dropped", matter.yearly)
+            found[matter.number] = Settled(matter.number, "dropped", matter.yearly, matter.next_review)
             continue
-        status = "closed" if _is_moved(matter, matters, rows) else _status_after(matter, rows, now)
+        status = "closed" if _is_moved(matter, matters, rows) else _status_after(matter, matters, rows, now)
         newer = any(
-            one.place > matter.place and one.kind in (matter.kind, *_DATED) and _is_same(matter, one) for one in matters
+            one.place > matter.place
+            and one.kind in (matter.kind, *_DATED)
+            and one.role in (matter.role, "user")
+            and _is_same(matter, one)
+            for one in matters
         )
-        if status == matter.status and newer and matter.kind not in _YEARLY:
+        if status == matter.status and (newer or _is_relief(matter, matters)) and matter.kind not in _YEARLY:
             status = "closed"
         if matter.kind in _YEARLY and any(_corrects(one, matter) for one in matters):
             status = "closed"
         yearly = _calendar_said(matter, rows)
-        if status != matter.status or yearly != matter.yearly:
-            found[matter.number] = Settled(matter.number, status, yearly)
+        review = _review_after_talk(matter, rows)
+        if (status, yearly, review) != (matter.status, matter.yearly, matter.next_review):
+            found[matter.number] = Settled(matter.number, status, yearly, review)
     return list(found.values())
 
 
 _Row = tuple[Message, frozenset[str], str]
 
 
-def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> MatterStatus:
+def _status_after(
+    matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[_Row], now: datetime
+) -> MatterStatus:
     said, yearly = datetime.fromisoformat(matter.said), matter.kind in _YEARLY
-    key = frozenset(matter.key.split())
-    since = [row for row in rows if row[0].seq > matter.place]
+    key = _roots(matter.key.split())
     spoken_of: MatterStatus = "answered" if matter.asked else "closed"
-    for message, terms, words in since:
-        at = message.seq - matter.place - 1
-        plain = words.replace("’", "'")
-        mentioned = _shares(key, terms)
+    others = [(one, _roots(one.key.split())) for one in matters if one.number != matter.number]
+    latest = not any(one.place > matter.place and one.kind in _DATED for one in matters)
+    dated, care = matter.kind in _DATED, matter.sensitivity == "care"
+    before: datetime | None = None
+    for message, terms, words in rows:
         if message.role != "user":
-            answered = matter.kind == "question" and at == 0 and not _UNKNOWN.search(plain)
-            if answered or (matter.role == "assistant" and mentioned):
-                return "closed"
-            continue
-        if yearly:
+            if message.seq > matter.place:
+                at = message.seq - matter.place - 1
+                answered = matter.kind == "question" and at == 0 and not _UNKNOWN.search(words.replace("’", "'"))
+                if answered or (matter.role == "assistant" and _shares(key, terms)):
+                    return "closed"
             continue
         when = datetime.fromisoformat(message.timestamp)
-        touched = bool(key & terms) and not is_question(words)
-        over = (
-            matter.kind in ("deadline", "promise")
-            and (_HAPPENED.search(plain) or "了" in plain)
-            and not _ONLY_BEGUN.search(plain)
-        )
-        if touched and (over or _DONE.search(plain)):
+        earlier, before = before, when
+        if message.seq <= matter.place or yearly:
+            continue
+        at, plain = message.seq - matter.place - 1, words.replace("’", "'")
+        mentioned, asks = _shares(key, terms), is_question(words)
+        touched = bool(key & terms) and not asks
+        happened = _HAPPENED.search(plain) is not None or "了" in plain
+        void = _CALLED_OFF.search(plain) or _VOID.search(plain)
+        over = matter.kind in ("deadline", "promise") and happened and not _ONLY_BEGUN.search(plain)
+        if touched and (over or _DONE.search(plain) or (dated and void)):
             return spoken_of
         if matter.kind == "worry" and at < _REACHES_BACK and _RELIEF.search(plain):
             return spoken_of
         begun = when >= _moment(matter.due_from, when) if matter.due_from else when - said >= _SAME_TALK
-        if begun and (mentioned or (touched and matter.kind in _DATED)):
+        if begun and (mentioned or (touched and dated)) and not _STILL_WAITING.search(plain):
             return spoken_of
-        recent = matter.kind in _DATED and begun and when - _moment(matter.due_to, when, end=True) <= _OUTCOME_WITHIN
-        if recent and _OUTCOME.search(plain) and not is_question(words):
+        elsewhere = asks or any(
+            len(other & terms) > len(key & terms) for one, other in others if one.message != message.text_id
+        )
+        sooner = matter.due_from and any(
+            one.kind in _DATED and one.due_from < matter.due_from and _moment(one.due_from, when) <= when
+            for one, _ in others
+        )
+        if elsewhere or (sooner and not begun) or when - said < _SAME_TALK:
+            continue
+        if matter.kind == "worry" and not care and not matter.due_from and not _GOES_ON.search(plain):
+            if _RELIEF.search(plain) or (happened and not _ASIDE.match(plain)):
+                return spoken_of
+        if (
+            latest
+            and not begun
+            and dated
+            and (
+                void
+                or _CAUSE.search(plain)
+                or (
+                    matter.kind == "deadline"
+                    and (_DONE.search(plain) or _GIVEN.search(plain))
+                    and not _ONLY_BEGUN.search(plain)
+                )
+            )
+        ):
+            return spoken_of
+        grave = care or (_RESULT.search(matter.words) and _CLOSE.search(matter.words))
+        if grave and not (_PERSONAL.search(plain) or _RELIEF.search(plain) or _OUTCOME.search(plain)):
+            continue
+        if not matter.due_from or not begun or when - _moment(matter.due_to, when, end=True) > _OUTCOME_WITHIN:
+            continue
+        taken_place = _moment(matter.due_from, when, noon=True)
+        first = when >= taken_place and (at < 2 or (earlier is not None and earlier < taken_place))
+        if (dated and _OUTCOME.search(plain)) or (first and terms and not _ASIDE.match(plain)):
             return spoken_of
     if matter.expires < now.date().isoformat():
         return "expired"
     return matter.status
 
 
+def takes_up(one: OpenMatter, reply: str) -> bool:
+    """Whether the reply to a greeting says what became of a matter, and not that this is still unknown, nor only asks
+    about something else."""
+    plain = reply.replace("’", "'")
+    about = bool(_roots(one.key.split()) & _roots(telling_terms(reply)))
+    asks = any(is_question(sentence) for sentence in split_sentences(plain))
+    return not _STILL_WAITING.search(plain) and (about or not (asks or _ASIDE.match(plain)))
+
+
+def _review_after_talk(matter: OpenMatter, rows: Sequence[_Row]) -> str:
+    """From when a matter may come up: a birthday on which, or after which, there was talk, not before the next."""
+    yearly, review = YearlyDay.parse(matter.yearly), matter.next_review
+    if yearly is None or yearly.calendar == "unclear":
+        return review
+    for message, _, _ in rows:
+        when = datetime.fromisoformat(message.timestamp)
+        on = yearly.nearest(when.date())
+        if (
+            message.role == "user"
+            and message.seq > matter.place
+            and on
+            and _moment(on.isoformat(), when, noon=True) <= when
+        ):
+            review = max(review, after_asking(matter, when))
+    return review
+
+
+def _is_relief(matter: OpenMatter, matters: Sequence[OpenMatter]) -> bool:
+    """Whether what was taken for a worry tells how an older one ended."""
+    said, words = datetime.fromisoformat(matter.said), matter.words.replace("’", "'")
+    if (
+        matter.kind != "worry"
+        or _GOES_ON.search(words)
+        or not (_HAPPENED.search(words) or _RELIEF.search(words) or "了" in words)
+    ):
+        return False
+    earlier = (
+        said - datetime.fromisoformat(one.said) for one in matters if one.kind == "worry" and one.place < matter.place
+    )
+    return any(_SAME_TALK <= gap <= _SAME_WORRY for gap in earlier)
+
+
 def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[_Row]) -> bool:
     """Whether the person said before its day that it takes place on another: by a word for it, or of "it" right after."""
     if matter.kind not in _DATED:
         return False
-    key, after = frozenset(matter.key.split()), (one.place for one in matters if one.place > matter.place)
+    key, after = _roots(matter.key.split()), (one.place for one in matters if one.place > matter.place)
     following = min((place for place in after), default=None)
     for message, terms, words in rows:
-        if message.role != "user" or message.seq <= matter.place or not _MOVED.search(plain := words.replace("’", "'")):
+        if message.role != "user" or message.seq <= matter.place:
             continue
+        plain = words.replace("’", "'")
         said = datetime.fromisoformat(message.timestamp)
+        it = _IT_MOVED.search(plain) is not None
+        if said - datetime.fromisoformat(matter.said) >= _SAME_TALK:
+            it = it or (_NOTICE.search(plain) or _CAUSE.search(plain)) is not None
+        if not (it or _MOVED.search(plain)):
+            continue
         latest = following is None or message.seq <= following
         if (
-            (key & terms or (latest and _IT_MOVED.search(plain)))
+            (key & terms or (latest and it))
             and said <= _moment(matter.due_to, said, end=True)
             and day_ahead(words, said)
         ):
@@ -512,7 +743,7 @@ def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[
 
 def _is_refused(matter: OpenMatter, rows: Sequence[_Row], refusals: Sequence[int]) -> bool:
     """Whether the person asked not to be asked about a matter: by naming it, or soon after it was spoken of."""
-    key = frozenset(matter.key.split())
+    key = _roots(matter.key.split())
     for at in refusals:
         message, _, words = rows[at]
         if message.text_id == matter.message and asks_not_to_be_asked(words, _DO_NOT_ASK_OF_IT):
@@ -538,13 +769,18 @@ def _calendar_said(matter: OpenMatter, rows: Sequence[_Row]) -> str:
     yearly = YearlyDay.parse(matter.yearly)
     if yearly is None or yearly.calendar != "unclear":
         return matter.yearly
-    key = frozenset(matter.key.split())
+    key = _roots(matter.key.split())
     for message, terms, words in rows:
         asked = matter.asked_at and message.timestamp >= matter.asked_at
         near = message.seq > matter.place and (asked or _shares(key, terms))
         if message.role == "user" and near and (named := says_calendar(words)):
             return replace(yearly, calendar=named).text
     return matter.yearly
+
+
+def _roots(terms: Iterable[str]) -> frozenset[str]:
+    """Terms by their first letters, so that the librarian is of the library."""
+    return frozenset(one[:6] if one.isascii() else one for one in terms)
 
 
 def _shares(key: frozenset[str], terms: frozenset[str]) -> bool:
@@ -556,7 +792,7 @@ def _shares(key: frozenset[str], terms: frozenset[str]) -> bool:
 def _is_same(one: OpenMatter, other: OpenMatter) -> bool:
     if one.kind in _YEARLY and one.yearly != other.yearly:
         return False
-    return _shares(frozenset(one.key.split()), frozenset(other.key.split()))
+    return _shares(_roots(one.key.split()), _roots(other.key.split()))
 
 
 def _corrects(one: OpenMatter, older: OpenMatter) -> bool:
@@ -572,11 +808,11 @@ def _later(day: date, days: int) -> date:
     return date.fromordinal(min(max(1, day.toordinal() + days), date.max.toordinal()))
 
 
-def _moment(due: str, like: datetime, *, end: bool = False) -> datetime:
-    """A due time where the person is, in the zone of another moment."""
+def _moment(due: str, like: datetime, *, end: bool = False, noon: bool = False) -> datetime:
+    """A due time where the person is, in the zone of another moment; of a day its beginning, noon or end."""
     found = datetime.fromisoformat(due)
-    if len(due) == len("2026-11-26") and end:
-        found = datetime.combine(found.date(), time(23, 59))
+    if len(due) == len("2026-11-26") and (end or noon):
+        found = datetime.combine(found.date(), time(23, 59) if end else time(12))
     return found.replace(tzinfo=like.tzinfo)
 
 
@@ -612,7 +848,7 @@ def due_now(matters: Iterable[OpenMatter], now: datetime) -> list[OpenMatter]:
 
     def urgency(one: OpenMatter) -> tuple[int, int, int]:
         yearly = YearlyDay.parse(one.yearly)
-        day = (yearly and yearly.next_on(today)) or date.fromisoformat((one.due_from or one.said)[:10])
+        day = (yearly and yearly.nearest(today)) or date.fromisoformat((one.due_from or one.said)[:10])
         rank = 0 if yearly and day == today else 1 if one.sensitivity == "care" else 2
         return rank, abs((day - today).days), one.number
 
@@ -628,12 +864,18 @@ def _is_due(one: OpenMatter, now: datetime) -> bool:
     if yearly := YearlyDay.parse(one.yearly):
         if yearly.calendar == "unclear":
             return one.asked == 0
-        due = yearly.next_on(today)
+        due = yearly.nearest(today)
         asked = date.fromisoformat(one.asked_at[:10]) if one.asked_at else None
-        recent = asked is not None and due is not None and (due - asked).days in range(2)
-        near = due is not None and (due - today).days <= 1 and not recent
-        return near and (one.sensitivity != "care" or one.asked == 0)
-    return one.asked < (1 if one.sensitivity == "care" else _MOST_ASKED)
+        ahead = 1 if one.sensitivity == "care" else _BEFORE_BIRTHDAY
+        recent = asked is not None and due is not None and (due - asked).days in range(-JUST_PAST, ahead + 1)
+        near = due is not None and (due - today).days <= ahead and not recent
+        return near and (one.sensitivity != "care" or (one.asked == 0 and due is not None and due >= today))
+    return one.asked < _most_asked(one)
+
+
+def _most_asked(one: OpenMatter) -> int:
+    """How often a matter may be brought up: what is grave once, and once more where a result was awaited."""
+    return _MOST_ASKED if one.sensitivity != "care" or (not one.yearly and _RESULT.search(one.words)) else 1
 
 
 def after_asking(one: OpenMatter, now: datetime) -> str:
@@ -642,10 +884,11 @@ def after_asking(one: OpenMatter, now: datetime) -> str:
     if yearly := YearlyDay.parse(one.yearly):
         if yearly.calendar == "unclear":  # once that is known, its day may be any day
             return _later(today, 1).isoformat()
-        due = yearly.next_on(_later(today, 2))
-        return _later(due, -1).isoformat() if due else "9999-12-31"
+        due = yearly.next_on(_later(today, _BEFORE_BIRTHDAY + 1))
+        return _later(due, -_BEFORE_BIRTHDAY).isoformat() if due else "9999-12-31"
     ahead = one.due_to[:10] >= today.isoformat() if one.due_to else False
-    day = _later(date.fromisoformat(one.due_to[:10]), 1) if ahead else _later(today, 3)
+    apart = 5 if one.sensitivity == "care" else 3
+    day = _later(date.fromisoformat(one.due_to[:10]), 1) if ahead else _later(today, apart)
     return day.isoformat()
 
 

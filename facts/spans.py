@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from domain.facts import NewFact, Quote, Stance
 from domain.patterns import Guarded, pattern_of
@@ -49,6 +50,8 @@ def takes_back_before(sentence: str) -> bool:
 
 #: Words count as found where a passage is this similar to them.
 _SIMILAR = 0.8
+#: As many texts as a window and its drafts have.
+_TEXTS_CACHED = 256
 #: Longer messages are not aligned character by character.
 _MOST_ALIGNED = 6_000
 #: So much of a message before is shown at the most, in characters; its end counts.
@@ -106,6 +109,7 @@ def pasted_spans(words: str) -> list[tuple[int, int]]:
     return sorted(found)
 
 
+@lru_cache(_TEXTS_CACHED)
 def own_words(words: str) -> str:
     """A message with blanks where it is not its speaker's own, of the same length."""
     for start, end in pasted_spans(words):
@@ -140,9 +144,8 @@ def locate_quote(words: str, messages: Sequence[Message], statement: str = "") -
     the clause that shares most words with them, and with ``statement``.
     """
     plain = [(message, *_letters_of(message.words)) for message in messages]
-    wanted = "".join(_letters_of(words)[0])
-    for message, letters, places in plain if wanted else ():
-        text = "".join(letters)
+    wanted = _letters_of(words)[0]
+    for message, text, places in plain if wanted else ():
         if (at := text.find(wanted)) >= 0:
             return _quote(message, places[at], places[at + len(wanted) - 1] + 1)
     similar = [found for each in plain if (found := _align(wanted, *each))]
@@ -151,22 +154,21 @@ def locate_quote(words: str, messages: Sequence[Message], statement: str = "") -
     return _best_clause(f"{words} {statement}", messages)
 
 
-def _letters_of(text: str) -> tuple[list[str], list[int]]:
+@lru_cache(_TEXTS_CACHED)
+def _letters_of(text: str) -> tuple[str, tuple[int, ...]]:
     """The letters and digits of a text, normalised, each with its place."""
-    letters, places = [], []
-    for place, character in enumerate(text):
-        for one in unicodedata.normalize("NFKC", character).casefold():
-            if one.isalnum():
-                letters.append(one)
-                places.append(place)
-    return letters, places
+    if text.isascii():
+        found = [(place, one) for place, one in enumerate(text.casefold()) if one.isalnum()]
+    else:
+        normal = ((place, unicodedata.normalize("NFKC", one).casefold()) for place, one in enumerate(text))
+        found = [(place, one) for place, several in normal for one in several if one.isalnum()]
+    return "".join(one for _, one in found), tuple(place for place, _ in found)
 
 
-def _align(wanted: str, message: Message, letters: list[str], places: list[int]) -> tuple[float, Quote] | None:
+def _align(wanted: str, message: Message, text: str, places: Sequence[int]) -> tuple[float, Quote] | None:
     """The passage of a message that is most like some words, with its similarity."""
-    if not wanted or not 0 < len(letters) <= _MOST_ALIGNED:
+    if not wanted or not 0 < len(text) <= _MOST_ALIGNED:
         return None
-    text = "".join(letters)
     matcher = SequenceMatcher(None, text, wanted, autojunk=False)
     best = (0.0, 0, 0)
     for block in sorted(matcher.get_matching_blocks(), key=lambda block: -block.size)[:3]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,17 +16,19 @@ from itertools import groupby
 from typing import Any
 
 from domain.imports import PastConversation, Spoken
-from importers.conversation_builder import ConversationBuilder, LeftOut, is_same_name
 from importers.databases import open_readonly, webui_chats, webui_owners
 from importers.json_stream import as_list, as_name, as_number, as_object, as_text, first_value, join_text, objects_in
 from importers.reading import (
+    ConversationBuilder,
     DatabaseFormat,
     Found,
     JsonFormat,
+    LeftOut,
     NotRead,
     Reading,
     TextFormat,
     column_names,
+    is_same_name,
     read_each,
     read_safely,
 )
@@ -422,16 +423,13 @@ def _read_webui_database(reading: Reading) -> Iterator[Found]:
                 called = next(iter(owners.get(row["user_id"], ())), "") or "?"
                 yield reading.make_unread(NotRead.SOMEBODY_ELSES, where, said=called)
                 continue
-            yield _read_webui_row(row, where, reading)
+            try:
+                element = {**dict(row), "chat": json.loads(row["chat"])}
+            except (ValueError, TypeError):
+                yield reading.make_unread(NotRead.BROKEN, where, said="JSON")
+            else:
+                yield read_safely(_read_webui_chat, element, where, reading)
     reading.count_bytes(reading.part.size)
-
-
-def _read_webui_row(row: sqlite3.Row, where: str, reading: Reading) -> Found:
-    try:
-        element = {**dict(row), "chat": json.loads(row["chat"])}
-    except (ValueError, TypeError):
-        return reading.make_unread(NotRead.BROKEN, where, said="JSON")
-    return read_safely(_read_webui_chat, element, where, reading)
 
 
 def _unfold_webui(element: Mapping[str, Any]) -> _Tree:

@@ -17,9 +17,17 @@ from html.parser import HTMLParser
 from typing import Any
 
 from domain.imports import PastConversation
-from importers.conversation_builder import ConversationBuilder, LeftOut
 from importers.json_stream import CHUNK, as_list, as_object, as_text, objects_in
-from importers.reading import SHAPE_ERRORS, Found, JsonFormat, NotRead, Reading, TextFormat
+from importers.reading import (
+    SHAPE_ERRORS,
+    ConversationBuilder,
+    Found,
+    JsonFormat,
+    LeftOut,
+    NotRead,
+    Reading,
+    TextFormat,
+)
 from language.instants import utc_name, written_time
 
 _PAUSE = timedelta(minutes=30)

@@ -6,6 +6,7 @@ costs no stack; a value that is longer than ``LONGEST`` is passed over, not read
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
@@ -135,6 +136,11 @@ class JsonStream:
         except RecursionError:
             return decode_deep(self._text, self._at)
 
+    def _may_be_cut(self, error: ValueError) -> bool:
+        if not isinstance(error, JSONDecodeError):
+            return isinstance(error, CutOff)
+        return error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - _NEAR
+
     def _skip_token(self, inside: bool) -> int:
         """Pass over the next bracket, string or scalar; returns by how much deeper it leads."""
         if inside:
@@ -189,11 +195,6 @@ class JsonStream:
         self.read_so_far += len(piece)
         return bool(piece)
 
-    def _may_be_cut(self, error: ValueError) -> bool:
-        if not isinstance(error, JSONDecodeError):
-            return False
-        return error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - _NEAR
-
 
 def enter_path(stream: JsonStream, path: Sequence[str]) -> bool:
     """Goes to what a path of keys leads to; False where there is no such thing."""
@@ -210,70 +211,29 @@ def enter_path(stream: JsonStream, path: Sequence[str]) -> bool:
 
 
 _TOO_DEEP = "too deep"
-_SCALARS = json.JSONDecoder(strict=False)
-_CLOSING = {"{": "}", "[": "]"}
 
 
 def decode_deep(text: str, at: int) -> tuple[Any, int]:
-    """What ``raw_decode`` does, for values nested so deep that it gives up: with a stack of its own."""
-    holders: list[Any] = []
-    keys: list[str] = []
+    """What ``raw_decode`` does, for values nested so deep that it gives up: with its own stack. Raises JsonError."""
+    stream, whole = JsonStream(io.StringIO(text[at:]), len(text) + 1), list[Any]()
+    holders: list[tuple[Any, Iterator[Any]]] = []
+    holder, key = whole, None
     while True:
-        at = _skip_space(text, at)
-        closing = _CLOSING.get(text[at : at + 1])
-        if closing is None:
-            value, at = _SCALARS.raw_decode(text, at)
+        opens = stream.peek_mark()
+        value = {} if opens == "{" else [] if opens == "[" else stream.read_value()
+        if isinstance(holder, dict):
+            holder[key] = value
         else:
-            holders.append({} if closing == "}" else [])
-            at = _skip_space(text, at + 1)
-            if text[at : at + 1] != closing:
-                if len(holders) > DEEPEST:
-                    raise JsonError(_TOO_DEEP)
-                at = _read_key(text, at, keys) if closing == "}" else at
-                continue
-            value, at = holders.pop(), at + 1
-        # The value is whole, and with it each container that ends behind it.
-        while holders:
-            at, ended = _place_value(holders[-1], keys, value, text, at)
-            if not ended:
-                break
-            value = holders.pop()
-        else:
-            return value, at
-
-
-def _place_value(holder: Any, keys: list[str], value: Any, text: str, at: int) -> tuple[int, bool]:
-    """Puts a value into its container; whether the container ends behind it. If not, its next key is read."""
-    is_object = isinstance(holder, dict)
-    if is_object:
-        holder[keys.pop()] = value
-    else:
-        holder.append(value)
-    at = _skip_space(text, at)
-    if text[at : at + 1] == ",":
-        return _read_key(text, at + 1, keys) if is_object else at + 1, False
-    if text[at : at + 1] != ("}" if is_object else "]"):
-        raise JSONDecodeError("Expecting ',' delimiter", text, at)
-    return at + 1, True
-
-
-def _read_key(text: str, at: int, keys: list[str]) -> int:
-    at = _skip_space(text, at)
-    if text[at : at + 1] != '"':
-        raise JSONDecodeError("Expecting property name enclosed in double quotes", text, at)
-    key, at = _SCALARS.raw_decode(text, at)
-    at = _skip_space(text, at)
-    if text[at : at + 1] != ":":
-        raise JSONDecodeError("Expecting ':' delimiter", text, at)
-    keys.append(key)
-    return at + 1
-
-
-def _skip_space(text: str, at: int) -> int:
-    if text[at : at + 1] > " ":
-        return at
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+            holder.append(value)
+        if opens in ("{", "["):
+            holders.append((value, stream.iterate_fields() if opens == "{" else stream.iterate_items()))
+        if len(holders) > DEEPEST:
+            raise JsonError(_TOO_DEEP)
+        while holders and (key := next(holders[-1][1], None)) is None:
+            holders.pop()
+        if not holders:
+            return whole[0], len(text) - len(stream._text) + stream._at
+        holder = holders[-1][0]
 
 
 # -- values of any shape: whatever they hold, the result has the requested type

@@ -11,10 +11,20 @@ from itertools import groupby
 from typing import Any
 
 from domain.imports import PastConversation
-from importers.conversation_builder import ConversationBuilder, LeftOut, is_same_name, make_key, role_of_speaker
 from importers.export_files import DAMAGE_ERRORS
 from importers.json_stream import JsonError, JsonStream, as_list, as_name, as_object, as_text, first_value
-from importers.reading import Found, JsonFormat, Reading, TextFormat, column_names
+from importers.reading import (
+    ConversationBuilder,
+    Found,
+    JsonFormat,
+    LeftOut,
+    Reading,
+    TextFormat,
+    column_names,
+    is_same_name,
+    make_key,
+    role_of_speaker,
+)
 
 
 @dataclass(frozen=True)

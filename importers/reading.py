@@ -1,15 +1,19 @@
-"""One file of a recognised format, and all files of one export.
+"""One file of a recognised format, all files of one export, and the conversations that are built from them.
 
 A reader turns a ``Reading`` into conversations and need not handle damage: what is cut off, broken or too long is
-recorded as a problem, everything intact around it is read, and problems are returned beside the conversations.
+recorded as a problem, everything intact around it is read, and problems are returned beside the conversations. In a
+``ConversationBuilder`` every message is taken or counted as left out, so that the counts add up.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import sqlite3
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -17,11 +21,11 @@ from datetime import datetime, tzinfo
 from enum import StrEnum
 from typing import Any, Generic, Literal, TypeVar
 
-from domain.imports import PastConversation, Unread
-from importers.conversation_builder import CONTENT_KEY_PREFIX, make_key
+from domain.imports import PastConversation, PastMessage, Spoken, Unread
+from domain.text import clean_text, is_blank
 from importers.export_files import DAMAGE_ERRORS, Count, DecodedText, ExportFile, ignore_count
 from importers.json_stream import LONGEST, CutOff, JsonError, JsonStream, TooLong, enter_path
-from language.instants import parse_instant, with_zone
+from language.instants import parse_instant, utc_name, with_zone
 
 #: Errors that a reader may raise on a malformed conversation.
 SHAPE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -207,6 +211,97 @@ class Reading:
                     self.add_problem(NotRead.CUT if cut else NotRead.BROKEN, f"{self.part.name}:{number}")
                 else:
                     yield f"{self.part.name}:{number}", value
+
+
+#: How the key of a conversation begins that has none in its file, and is named by how it begins.
+CONTENT_KEY_PREFIX = "~"
+
+
+class LeftOut(StrEnum):
+    """Why a message is not imported: message keys, counted by each conversation."""
+
+    SYSTEM = "history.left_out.system"
+    INSTRUCTIONS = "history.left_out.instructions"
+    HIDDEN = "history.left_out.hidden"
+    TOOL = "history.left_out.tool"
+    THINKING = "history.left_out.thinking"
+    OTHER_BRANCH = "history.left_out.other_branch"
+    EMPTY = "history.left_out.empty"
+    ATTACHMENT = "history.left_out.attachment"
+    DELETED = "history.left_out.deleted"
+    FORWARDED = "history.left_out.forwarded"
+    FAILED = "history.left_out.failed"
+    NOT_REMEMBERED = "history.left_out.not_remembered"
+    NO_TALK = "history.left_out.no_talk"
+    MISSHAPEN = "history.left_out.misshapen"
+
+
+def make_key(*fields: str) -> str:
+    """A key made from what something says, where the format gives it none."""
+    return hashlib.sha256("\x1f".join(fields).encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def is_same_name(one: str, other: str) -> bool:
+    """Whether two names are written alike, but for case and form."""
+    plain, same = (unicodedata.normalize("NFKC", name).casefold().strip() for name in (one, other))
+    return bool(plain) and plain == same
+
+
+def role_of_speaker(speaker: str, me: str) -> Spoken:
+    """Whose words a speaker's are in a chat between people."""
+    return "person" if me and is_same_name(speaker, me) else "somebody"
+
+
+class ConversationBuilder:
+    """A conversation that is being read.
+
+    A message without a time has that of the one before it, the first that of the conversation: it cannot be older.
+    """
+
+    def __init__(
+        self, source: str, key: str, title: str = "", *, began: datetime | None = None, persona: str = ""
+    ) -> None:
+        self.source, self.key, self.title, self.persona = source, clean_text(key), title, persona
+        self._last = began
+        self._messages: list[PastMessage] = []
+        self._left_out: Counter[str] = Counter()
+        self._written: Counter[str] = Counter()
+
+    def add_message(
+        self, key: str, by: Spoken, text: str, said: datetime | None, speaker: str = "", written: str = ""
+    ) -> None:
+        """Add a message, or count it as empty.
+
+        Without a key it gets one from speaker, time and text; ``written`` is the time without a zone, so that
+        the key does not depend on the zone.
+        """
+        words = clean_text(text).strip()
+        if is_blank(words):
+            self.leave_out(LeftOut.EMPTY)
+            return
+        if not key:
+            when = written or (utc_name(said) if said else "")
+            key = self.number_key(make_key(speaker or by, when, words))
+        self._last = said or self._last
+        self._messages.append(PastMessage(clean_text(key), by, words, self._last, clean_text(speaker).strip()))
+
+    def leave_out(self, reason: str, count: int = 1) -> None:
+        """Count messages that are not imported."""
+        if count:
+            self._left_out[reason] += count
+
+    def build(self) -> PastConversation:
+        """The conversation; one without a key is named by how it begins, so that one that grew is the same."""
+        title = clean_text(self.title).strip()
+        key = self.key or CONTENT_KEY_PREFIX + make_key(title, *(message.key for message in self._messages[:2]))
+        return PastConversation(
+            self.source, key, title, tuple(self._messages), clean_text(self.persona).strip(), dict(self._left_out)
+        )
+
+    def number_key(self, key: str) -> str:
+        """The key, numbered from its second use on."""
+        self._written[key] += 1
+        return key if not key or self._written[key] == 1 else f"{key}-{self._written[key]}"
 
 
 Found = PastConversation | Unread

@@ -10,9 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from domain.imports import Spoken
-from importers.conversation_builder import ConversationBuilder, LeftOut, make_key
 from importers.json_stream import as_list, as_name, as_object, as_text, first_value, join_text, objects_in
-from importers.reading import Found, JsonFormat, NotRead, Reading, read_each
+from importers.reading import ConversationBuilder, Found, JsonFormat, LeftOut, NotRead, Reading, make_key, read_each
 from language.instants import written_time
 
 _PERSON = frozenset(("user", "human"))

@@ -14,8 +14,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from domain.imports import PastConversation
-from importers.conversation_builder import ConversationBuilder, LeftOut, is_same_name, make_key, role_of_speaker
-from importers.reading import Found, NotRead, Reading, TextFormat
+from importers.reading import (
+    ConversationBuilder,
+    Found,
+    LeftOut,
+    NotRead,
+    Reading,
+    TextFormat,
+    is_same_name,
+    make_key,
+    role_of_speaker,
+)
 from language.instants import CLOCK, ODD_SPACES, time_of_day
 
 _OMITTED = re.compile(

@@ -1,38 +1,27 @@
 """The operations of a memory, as one table for every interface.
 
-HTTP routes, MCP tools and resources, and the methods of ``Friend`` are made from it. Each name is a method
-of ``MemoryService``; of an operation of the chat API, of ``ChatMemory``.
-Parameters are checked here, in the same way for every interface. Descriptions of tools are in English only: models
+HTTP routes, MCP tools and resources, and the methods of ``Friend`` are made from it. Each operation is a method of
+``MemoryService``, or for the chat API of ``ChatMemory``, whose signature says what it takes and returns: parameters are
+checked by that, in the same way for every interface. Descriptions of tools are in English only: models
 choose tools by them, and still answer in the person's language.
 """
 
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Annotated, Any, Literal
+from types import NoneType, UnionType
+from typing import IO, Annotated, Any, get_args, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationError, create_model
+from pydantic import BaseModel, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from domain import errors
-from domain.text import clean_text
-from interfaces.service import memory_schemas as memory
-from interfaces.service import schemas
-from interfaces.service.chat_memory import InstructionItem, MemoriesCleared, MemoryDeleted, MemoryItem
+from interfaces.service.chat_memory import ChatMemory
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.schemas import Schema
-from interfaces.service.search_schemas import DiaryResponse, OpenResponse, SearchResponse
-
-#: Most characters of an input, and of an id of a person or a request.
-LONGEST_INPUT, LONGEST_ID = 100_000, 128
-#: Most characters of the metadata of a message, as JSON.
-LONGEST_METADATA = 8_000
-#: The largest integer that every JSON client can write.
-_LARGEST = 2**53 - 1
 
 
 class Access(Enum):
@@ -107,90 +96,36 @@ class MemoryOperation:
     resource: Resource | None = None
 
 
-def _clean_instruction(text: str) -> str:
-    if not clean_text(text).strip():
-        raise ValueError("says nothing")
-    return clean_text(text)
-
-
-def _text_of(longest: int, description: str | None = None, kind: Any = str) -> Any:
-    return Annotated[kind, Field(min_length=1, max_length=longest, description=description)]
-
-
-_USER_ID = _text_of(LONGEST_ID, "Whose memory is meant.")
-_TEXT = _text_of(LONGEST_INPUT)
-_INPUT = _text_of(
-    LONGEST_INPUT, "What the person said, word for word, in their own language; not a summary, and not your own words."
-)
-_SENT_AGAIN = "A name for this request: sent again under the same name it is stored once."
-_REQUEST_ID = (_text_of(LONGEST_ID, _SENT_AGAIN, str | None), None)
-_ROLE = "Who said it: the person, or the program's own companion."
-
-
-def _check_size(metadata: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
-    if metadata and len(json.dumps(metadata)) > LONGEST_METADATA:
-        raise ValueError("is too long")
-    return metadata
-
-
-_METADATA = (
-    Annotated[
-        dict[str, JsonValue] | None,
-        Field(description="What the program says of it, kept with it and returned by debug."),
-        AfterValidator(_check_size),
-    ],
-    None,
-)
-_BRING_BACK = "Store it although the person erased it; only when they say that they want it back."
-_MEMORY_ID = _text_of(LONGEST_ID, "An id that recall returned.")
-_INSTRUCTIONS = "/api/v1/system-instructions"
-#: Numbers of the chat API.
-_CHAT_NUMBER = Annotated[int, Field(ge=0, le=2**63 - 1)]
-_INSTRUCTION = (Annotated[int | None, Field(ge=1, le=2**63 - 1)], None)
-_INSTRUCTION_TEXT = Annotated[str, Field(min_length=1, max_length=50_000), AfterValidator(_clean_instruction)]
-_TITLE = Annotated[str, Field(max_length=200), AfterValidator(clean_text)]
-_DATE = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
-_PROFILE = "Who the person is: a short portrait, and the facts that hold now. Call it at the start of a conversation."
-
-
-def _names(description: str) -> Any:
-    one = Annotated[str, Field(max_length=200)]
-    return Annotated[tuple[one, ...], Field(max_length=20, strict=False, description=description)]
-
-
-def _moment(description: str) -> Any:
-    """A year, month or day, or nothing."""
-    return Annotated[str, Field(pattern=r"^(?:\d{4}(?:-\d{2}(?:-\d{2})?)?)?$", description=description)]
-
-
 def _operation(
-    name: str,
-    result: Any,
+    method: Callable[..., Any],
     effect: Effect,
     route: Route | None = None,
     access: Access = Access.PERSON,
     *,
     tool: Tool | None = None,
     resource: Resource | None = None,
-    **fields: Any,
 ) -> MemoryOperation:
-    """An operation; ``fields`` are its parameters, a type each, or a type and a default.
-
-    The first one names the person, if none of them does; with ``None`` none does.
-    """
-    fields = fields if "user_id" in fields else {"user_id": _USER_ID, **fields}
-    described: dict[str, Any] = {
-        field: one if isinstance(one, tuple) else (one, ...) for field, one in fields.items() if one is not None
+    """The operation that a method is: its parameters with their types and defaults, and what it returns."""
+    name, hints = method.__name__, get_type_hints(method, include_extras=True)
+    returned = hints.pop("return")
+    if isinstance(returned, UnionType):  # None where there is no such thing
+        (returned,) = (one for one in get_args(returned) if one is not NoneType)
+    result = bytes if returned == IO[bytes] else returned
+    defaults = {one.name: one.default for one in inspect.signature(method).parameters.values()}
+    fields: dict[str, Any] = {
+        field: (kind, ... if defaults[field] is inspect.Parameter.empty else defaults[field])
+        for field, kind in hints.items()
     }
     title = name.title().replace("_", "") + "Request"
-    parameters = create_model(title, __base__=Schema, __doc__=f"What ``{name}`` takes.", **described)
+    parameters = create_model(title, __base__=Schema, __doc__=f"What ``{name}`` takes.", **fields)
     return MemoryOperation(name, parameters, result, effect, access, route, tool, resource)
 
 
+_PROFILE = "Who the person is: a short portrait, and the facts that hold now. Call it at the start of a conversation."
+_INSTRUCTIONS = "/api/v1/system-instructions"
 _TABLE = (
     _operation(
-        "process",
-        schemas.ProcessResponse,
+        MemoryService.process,
         Effect.ADD,
         Route("POST", "/process", "Store what was said, and remember"),
         tool=Tool(
@@ -203,15 +138,9 @@ _TABLE = (
             basic=True,
             hides=("request_id", "role", "metadata"),
         ),
-        input=_INPUT,
-        user_id=_USER_ID,
-        request_id=_REQUEST_ID,
-        role=(Annotated[Literal["user", "assistant"], Field(description=_ROLE)], "user"),
-        metadata=_METADATA,
     ),
     _operation(
-        "end_session",
-        schemas.EndSessionResponse,
+        MemoryService.end_session,
         Effect.END,
         Route("POST", "/end-session", "End the open session"),
         tool=Tool(
@@ -224,8 +153,7 @@ _TABLE = (
         ),
     ),
     _operation(
-        "session_status",
-        schemas.SessionStatusResponse,
+        MemoryService.session_status,
         Effect.READ,
         Route("GET", "/session-status/{user_id:path}", "Whether a session is open"),
         tool=Tool(
@@ -236,8 +164,7 @@ _TABLE = (
         ),
     ),
     _operation(
-        "debug",
-        schemas.DebugResponse,
+        MemoryService.debug,
         Effect.READ,
         Route("POST", "/debug", "What would be remembered; stores nothing"),
         tool=Tool(
@@ -247,12 +174,9 @@ _TABLE = (
             "without storing the question, or to find out why something was or was not remembered.",
             basic=True,
         ),
-        input=_INPUT,
-        user_id=_USER_ID,
     ),
     _operation(
-        "graph",
-        schemas.GraphResponse,
+        MemoryService.graph,
         Effect.READ,
         Route("GET", "/graph/{user_id:path}", "What is known to be related"),
         tool=Tool(
@@ -263,11 +187,9 @@ _TABLE = (
             basic=True,
             hides=("limit",),
         ),
-        limit=(Annotated[int, Field(ge=1, le=1_000, description="How many relations at the most.")], 100),
     ),
     _operation(
-        "recall",
-        memory.RecallResponse,
+        MemoryService.recall,
         Effect.READ,
         tool=Tool(
             "recall",
@@ -275,13 +197,9 @@ _TABLE = (
             "Search the person's memory: facts, what was said, summaries, with ids and dates. Call it when the answer "
             "could lie in earlier conversations. Stores nothing.",
         ),
-        query=_TEXT,
-        user_id=_USER_ID,
-        limit=(Annotated[int, Field(ge=1, le=50)], 10),
     ),
     _operation(
-        "search",
-        SearchResponse,
+        MemoryService.search,
         Effect.READ,
         Route("POST", "/search", "Search by words, meaning, names, place, topic and time"),
         tool=Tool(
@@ -291,18 +209,9 @@ _TABLE = (
             "meaning. Without a query the latest come first. Call it to list what is known of a person, a place or a "
             "day. Stores nothing.",
         ),
-        query=(Annotated[str, Field(max_length=LONGEST_INPUT, description="Words, or a question; may be empty.")], ""),
-        persons=(_names("People it must name, all of them."), ()),
-        entities=(_names("Things or organisations it must name, all of them."), ()),
-        location=(Annotated[str, Field(max_length=200, description="Where it happens.")], ""),
-        topic=(Annotated[str, Field(max_length=200, description="What it is about.")], ""),
-        since=(_moment("The first year, month or day: 2026, 2026-05, 2026-05-01."), ""),
-        until=(_moment("The last year, month or day."), ""),
-        limit=(Annotated[int, Field(ge=1, le=50)], 10),
     ),
     _operation(
-        "remember",
-        memory.RememberResponse,
+        MemoryService.remember,
         Effect.ADD,
         tool=Tool(
             "remember",
@@ -310,14 +219,9 @@ _TABLE = (
             "Store something for the person, word for word. Call it when they ask you to remember something. Write a "
             "whole sentence that names whom it is about. Not needed for what went through process_memory already.",
         ),
-        text=_TEXT,
-        user_id=_USER_ID,
-        request_id=_REQUEST_ID,
-        bring_back=(Annotated[bool, Field(description=_BRING_BACK)], False),
     ),
     _operation(
-        "forget",
-        memory.ForgetResponse,
+        MemoryService.forget,
         Effect.ERASE,
         Route("DELETE", "/admin/memories/{person:path}", "Erase one memory of a person, with proof"),
         tool=Tool(
@@ -327,12 +231,9 @@ _TABLE = (
             "forget something: find its id with recall first, and say what you are about to erase. There is no way "
             "back.",
         ),
-        memory_id=_MEMORY_ID,
-        user_id=_USER_ID,
     ),
     _operation(
-        "erased",
-        memory.ErasedResponse,
+        MemoryService.erased,
         Effect.READ,
         Route("GET", "/erased/{user_id:path}", "What was erased and when, without its content"),
         tool=Tool(
@@ -343,8 +244,7 @@ _TABLE = (
         ),
     ),
     _operation(
-        "open_matters",
-        OpenResponse,
+        MemoryService.open_matters,
         Effect.END,
         Route("POST", "/open", "What is open: events ahead, deadlines, promises, questions, worries, birthdays"),
         tool=Tool(
@@ -355,13 +255,9 @@ _TABLE = (
             "one thing that is due. With a number it settles that one first, and only when the person says so: it is "
             "done, they never want it mentioned again (drop), or not before a day (later).",
         ),
-        number=(Annotated[int | None, Field(ge=1, le=_LARGEST, description="What to settle; none only lists.")], None),
-        deed=(Annotated[Literal["done", "drop", "later"], Field(description="What becomes of it.")], "done"),
-        when=(Annotated[str, Field(max_length=100, description="For later: the day, such as 2026-12-01.")], ""),
     ),
     _operation(
-        "diary",
-        DiaryResponse,
+        MemoryService.diary,
         Effect.READ,
         Route("GET", "/diary/{user_id:path}", "The companion's diary: a page after each saved conversation"),
         tool=Tool(
@@ -370,35 +266,28 @@ _TABLE = (
             "The companion's own diary: a short page after each conversation, every sentence with the messages it "
             "rests on. Call it to look back on a day or a month with the person. Changes nothing.",
         ),
-        date=(_moment("A year, month or day: 2026, 2026-05, 2026-05-01. Empty: the last month that has a page."), ""),
     ),
     _operation(
-        "profile",
-        memory.ProfileResponse,
+        MemoryService.profile,
         Effect.READ,
         tool=Tool("profile", "Who the person is", _PROFILE),
         resource=Resource("memory://{user_id}/profile", _PROFILE),
     ),
     _operation(
-        "day",
-        memory.DayResponse,
+        MemoryService.day,
         Effect.READ,
         resource=Resource(
             "memory://{user_id}/day/{date}", "What the person said on a day (2026-11-22), and what is known since then."
         ),
-        date=_DATE,
     ),
     _operation(
-        "known_people",
-        list[memory.KnownPerson],
+        MemoryService.known_people,
         Effect.READ,
         Route("GET", "/admin/people", "Everybody who was ever served", name="persons"),
         Access.ADMIN,
-        user_id=None,
     ),
     _operation(
-        "erase_person",
-        memory.ErasedPerson,
+        MemoryService.erase_person,
         Effect.ERASE,
         Route(
             "DELETE",
@@ -410,34 +299,25 @@ _TABLE = (
         Access.ADMIN,
     ),
     _operation(
-        "export_person",
-        bytes,
+        MemoryService.export_person,
         Effect.READ,
         Route("GET", "/admin/export/{person:path}", "All there is of a person, as a ZIP file", name="export"),
         Access.ADMIN,
     ),
     _operation(
-        "stored_memories",
-        memory.StoredMemories,
+        MemoryService.stored_memories,
         Effect.READ,
         Route("GET", "/admin/memories/{person:path}", "What is stored of a person", name="memories"),
         Access.ADMIN,
-        limit=(Annotated[int, Field(ge=1, le=1_000)], 100),
-        offset=(Annotated[int, Field(ge=0, le=_LARGEST)], 0),
     ),
     _operation(
-        "memory_list",
-        list[MemoryItem],
+        ChatMemory.memory_list,
         Effect.READ,
         Route("GET", "/api/v1/memory/list", "What is remembered, the newest first"),
         Access.CHAT,
-        system_instruction_id=_INSTRUCTION,
-        limit=(Annotated[int | None, Field(ge=1, le=2**63 - 1)], None),
-        offset=(_CHAT_NUMBER, 0),
     ),
     _operation(
-        "delete_memory",
-        MemoryDeleted,
+        ChatMemory.delete_memory,
         Effect.ERASE,
         Route(
             "DELETE",
@@ -446,45 +326,33 @@ _TABLE = (
             missing="记忆不存在",
         ),
         Access.CHAT,
-        memory_id=_CHAT_NUMBER,
-        purge=(bool, False),
     ),
     _operation(
-        "clear_old",
-        MemoriesCleared,
+        ChatMemory.clear_old,
         Effect.END,
         Route("POST", "/api/v1/memory/clear-old", "Remember no more what is older than so many months"),
         Access.CHAT,
-        months=(Annotated[int, Field(ge=1, le=1200)], 3),
-        system_instruction_id=_INSTRUCTION,
     ),
     _operation(
-        "add_instruction",
-        InstructionItem,
+        ChatMemory.add_instruction,
         Effect.ADD,
         Route("POST", _INSTRUCTIONS, "Make a companion of its own, with a memory of its own", status=201),
         Access.CHAT,
-        text=_INSTRUCTION_TEXT,
-        title=(_TITLE, ""),
     ),
     _operation(
-        "instructions",
-        list[InstructionItem],
+        ChatMemory.instructions,
         Effect.READ,
         Route("GET", _INSTRUCTIONS, "All system instructions, the oldest first"),
         Access.CHAT,
     ),
     _operation(
-        "instruction",
-        InstructionItem,
+        ChatMemory.instruction,
         Effect.READ,
         Route("GET", f"{_INSTRUCTIONS}/{{number:int}}", "One system instruction"),
         Access.CHAT,
-        number=_CHAT_NUMBER,
     ),
     _operation(
-        "replace_instruction",
-        InstructionItem,
+        ChatMemory.replace_instruction,
         Effect.END,
         Route(
             "PUT",
@@ -493,13 +361,9 @@ _TABLE = (
             conflict="The companion's own",
         ),
         Access.CHAT,
-        number=_CHAT_NUMBER,
-        text=_INSTRUCTION_TEXT,
-        title=(_TITLE, ""),
     ),
     _operation(
-        "change_instruction",
-        InstructionItem,
+        ChatMemory.change_instruction,
         Effect.END,
         Route(
             "PATCH",
@@ -508,9 +372,6 @@ _TABLE = (
             conflict="The companion's own",
         ),
         Access.CHAT,
-        number=_CHAT_NUMBER,
-        title=(_TITLE | None, None),
-        text=(_INSTRUCTION_TEXT | None, None),
     ),
 )
 #: Every operation by its name, in the order in which they are offered.

@@ -88,6 +88,8 @@ _IRREGULAR = """
 """
 #: The stems of this many words are cached: people use some thousands.
 _WORDS_CACHED = 10_000
+#: The names of this many texts are cached: a statement is looked up repeatedly.
+_TEXTS_CACHED = 1_024
 _BASE = {form: base for base, *forms in (entry.split() for entry in _IRREGULAR.split(";")) for form in forms}
 
 
@@ -105,6 +107,7 @@ def tokens(text: str) -> list[str]:
     return found
 
 
+@lru_cache(_TEXTS_CACHED)
 def terms(text: str) -> tuple[str, ...]:
     """The distinct tokens of a question in order, without marks."""
     return tuple(dict.fromkeys(_word_tokens(text)))
@@ -304,8 +307,6 @@ _OPENING = pattern_of(r"^\W*\w+")
 _CALLED = pattern_of(r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做|[全本大小真原]名|[外花]号)([\u4e00-\u9fff]{2})")
 _POSSESSED = pattern_of(r"['’]s?$")
 _CALENDAR = frozenset((*DAY_NAMES, *MONTH_NAMES, *(f"{day}s" for day in DAY_NAMES)))
-#: The names of this many texts are cached: a statement is looked up repeatedly.
-_TEXTS_CACHED = 256
 
 
 def names_in(text: str, *, opening: bool = True) -> Iterator[str]:

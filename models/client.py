@@ -117,6 +117,8 @@ class Client:
             self._openai = None
 
     def _make_client(self) -> OpenAI:
+        import ssl
+
         import httpx2
         from openai import OpenAI
 
@@ -125,6 +127,8 @@ class Client:
         kept = None if place.scheme == "https" else 0
         http = httpx2.Client(
             transport=self._transport() if self._transport else None,
+            # A plain address is never asked by TLS; certificates take 20 ms to load, and without any none is accepted.
+            verify=place.scheme == "https" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
             timeout=httpx2.Timeout(self.timeout, connect=min(_CONNECT, self.timeout)),
             limits=httpx2.Limits(max_keepalive_connections=kept),
             follow_redirects=True,

@@ -34,7 +34,7 @@ from storage.engine import Stamp
 from storage.erased import texts_like
 from storage.external import ExternalText, SourceTexts, is_within, locate_source, read_source
 from storage.messages import NewMessage
-from storage.repositories import Repositories, open_repositories
+from storage.repositories import Repositories
 
 if TYPE_CHECKING:
     from domain.indexes import Vector
@@ -68,7 +68,7 @@ class ExternalTexts:
     """Texts of other memories by id, in a store and an index of vectors that live only in memory."""
 
     def __init__(self, embedder: Embedder, log: logging.Logger) -> None:
-        self.of = open_repositories(None, tokens, Stamp(datetime.now, lambda: ""), log)
+        self.of = Repositories(None, tokens, Stamp(datetime.now, lambda: ""), log)
         self.texts: dict[str, SourcedText] = {}
         self.embedder = embedder
         self._rows: InMemoryRows | None = None

@@ -25,7 +25,7 @@ from domain import errors
 from domain.file_reader import DATABASE
 from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
-from storage.sqlite.foreign_memory import is_a_memory, read_memory
+from storage.sqlite.copies import is_a_memory, read_memory
 
 #: Texts that are taken of one source, the newest where it says when they are from; and characters of one text.
 MOST_TEXTS, LONGEST_TEXT = 20_000, 4_000

@@ -79,11 +79,6 @@ def renaming_of(corrected: CorrectedValue) -> Renaming | None:
     return None
 
 
-def is_of_another(corrected: CorrectedValue, slot: Slot, value: str) -> bool:
-    """Whether a fact of this slot and value calls somebody else by the name that was wrong."""
-    return slot != corrected.slot and slot.attribute in _CALLED - {"name", "nickname"} and value == corrected.wrong
-
-
 def with_right_names(fact: Fact, names: Sequence[Renaming]) -> Fact:
     """A fact under the names that turned out to be right after it was said."""
     if fact.corrected:
@@ -390,7 +385,8 @@ class Facts:
             " AND corrected = 0 AND stance = 'stated' AND said <= ?"
         )
         rows = self.database.run(query, corrected.slot.subject, corrected.said)
-        return any(is_of_another(corrected, Slot(row[0], row[1]), row[2]) for row in rows)
+        named = {Slot(row[0], row[1]) for row in rows if row[2] == corrected.wrong} - {corrected.slot}
+        return any(slot.attribute in _CALLED - {"name", "nickname"} for slot in named)
 
 
 @dataclass(frozen=True)
@@ -457,9 +453,8 @@ class Notes:
         resting = (
             f"SELECT r.note FROM note_message r JOIN conversation c ON c.seq = r.message WHERE c.text_id IN {EACH}"
         )
-        return (
-            self._read_notes(f"{_NOTE} WHERE n.seq IN ({resting}) ORDER BY n.seq", list(text_ids)) if text_ids else []
-        )
+        query = f"{_NOTE} WHERE n.seq IN ({resting}) ORDER BY n.seq"
+        return self._read_notes(query, list(text_ids)) if text_ids else []
 
     def _read_notes(self, query: str, *values: object) -> list[Note]:
         rows = self.database.run(query, *values)

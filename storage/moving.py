@@ -15,8 +15,9 @@ from pathlib import Path
 from domain import errors
 from domain.file_reader import DATABASE
 from domain.files import make_private_folder
+from domain.records import ME
 from storage.engine import Database, Row
-from storage.registry import ME, REGISTRY, Registry, has_memory, registry_in
+from storage.registry import REGISTRY, Registry, has_memory, registry_in
 from storage.repositories import OnServer, Repositories, index_all
 from storage.sqlite.schema import copied_columns
 
@@ -80,10 +81,8 @@ def _is_empty(place: Path | OnServer, opened: Open) -> bool:
     if not has_memory(place):
         return True
     of = opened(place)
-    try:
+    with closing(of.database):
         return not _is_filled(of)
-    finally:
-        of.database.close()
 
 
 def _is_filled(of: Repositories) -> bool:
@@ -96,14 +95,10 @@ def move_memory(source: Path | OnServer, target: Path | OnServer, opened: Open) 
     if isinstance(target, Path):
         make_private_folder(target)
     out = opened(source)
-    try:
+    with closing(out.database):
         into = opened(target)
-        try:
+        with closing(into.database):
             return _copy_rows(out, into)
-        finally:
-            into.database.close()
-    finally:
-        out.database.close()
 
 
 def _copy_rows(source: Repositories, target: Repositories) -> int:

@@ -1,7 +1,8 @@
-"""Who is served: the persons known, the tokens that let programs in, and the system instructions there are.
+"""Who is served: the persons known, the tokens that let programs in, the system instructions, how much is used.
 
 A database of its own beside the memories, since it belongs to none of them. Promises: a token is stored as its digest
-alone; what was revoked never lets anybody in again; an instruction that was deleted keeps its number.
+alone; what was revoked never lets anybody in again; an instruction that was deleted keeps its number. ``Usage`` is how
+much each caller uses: one server of a folder counts in its memory, servers that share a database count there together.
 """
 
 from __future__ import annotations
@@ -9,37 +10,36 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections import deque
+import time
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
 
 from domain.errors import UsageError
 from domain.file_reader import DATABASE
 from domain.receipts import ErasureReceipt
+from domain.records import ME
 from storage.engine import Row
 from storage.programs import FolderLock
-from storage.repositories import OnServer, connect, registry_on, usage_on
+from storage.repositories import OnServer, connect
 from storage.sqlite.database import TwoConnections
-from storage.usage import ProcessUsage, Usage
 
 if TYPE_CHECKING:
-    pass
+    from storage.postgres.database import ServedRegistry
 
 #: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
 PEOPLE, REGISTRY = "people", "registry.db"
-#: The person at the terminal.
-ME = "me"
-#: In place of a person: a token for a program that speaks for everybody.
-EVERYBODY = "*"
 
 _ADD_PERSON = "INSERT INTO person (person, created_at) VALUES (?, ?) ON CONFLICT (person) DO NOTHING"
 _TOKEN = "SELECT name, person, created_at, revoked_at FROM token"
 _INSTRUCTION = "SELECT id, person, title, text, created_at, updated_at FROM instruction"
 #: In place of the number of an instruction: the person's own companion.
 _OWN = 0
+_MINUTE = 60.0
 
 
 def folder_of(data_dir: Path, person: str, instruction: int | None = None) -> Path:
@@ -94,6 +94,74 @@ class Instruction:
     updated_at: str
 
 
+class Usage(Protocol):
+    """Counts. Safe to use from several threads. Raises StorageError."""
+
+    def let_in(self, caller: str, most: int) -> float:
+        """Count a request. The seconds until one is let in where ``most`` came in the last minute; else 0."""
+
+    def begin(self, who: str, most: int) -> bool:
+        """Count a request that is under way; False, and nothing, where ``most`` are."""
+
+    def end(self, who: str) -> None:
+        """Count it no longer."""
+
+    def spend(self, caller: str, day: str, tokens: int) -> None:
+        """Count tokens of a day."""
+
+    def spent(self, caller: str, day: str) -> int:
+        """The tokens of this day."""
+
+
+class ProcessUsage:
+    """The usage of what one process serves."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._arrivals: defaultdict[str, deque[float]] = defaultdict(deque)
+        self._under_way: Counter[str] = Counter()
+        self._tokens: dict[str, tuple[str, int]] = {}
+
+    def let_in(self, caller: str, most: int) -> float:
+        """See ``Usage``."""
+        with self._lock:
+            arrivals, now = self._arrivals[caller], self._clock()
+            while arrivals and now - arrivals[0] >= _MINUTE:
+                arrivals.popleft()
+            if len(arrivals) >= most:
+                return arrivals[0] + _MINUTE - now
+            arrivals.append(now)
+            return 0.0
+
+    def begin(self, who: str, most: int) -> bool:
+        """See ``Usage``."""
+        with self._lock:
+            if self._under_way[who] >= most:
+                return False
+            self._under_way[who] += 1
+            return True
+
+    def end(self, who: str) -> None:
+        """See ``Usage``."""
+        with self._lock:
+            self._under_way -= Counter([who])  # drops what is no longer under way
+
+    def spend(self, caller: str, day: str, tokens: int) -> None:
+        """See ``Usage``."""
+        with self._lock:
+            self._tokens[caller] = day, self._of_day(caller, day) + tokens
+
+    def spent(self, caller: str, day: str) -> int:
+        """See ``Usage``."""
+        with self._lock:
+            return self._of_day(caller, day)
+
+    def _of_day(self, caller: str, day: str) -> int:
+        counted, tokens = self._tokens.get(caller, (day, 0))
+        return tokens if counted == day else 0
+
+
 class Registry:
     """The database of who is served. Raises StorageError.
 
@@ -107,10 +175,16 @@ class Registry:
         self.clock = clock
         self.path = path
         self.server = connect(url) if url else None
-        self.usage: Usage = usage_on(self.server) if self.server else ProcessUsage()
+        self.usage: Usage
+        self._database: ServedRegistry | TwoConnections
+        if self.server:
+            from storage.postgres.database import ServedRegistry, ServedUsage
+
+            self.usage, self._database = ServedUsage(self.server), ServedRegistry(self.server)
+        else:
+            self.usage, self._database = ProcessUsage(), TwoConnections(path, "registry.sql")
         #: Who waits to be written down.
         self._to_meet: deque[str] = deque()
-        self._database = registry_on(self.server) if self.server else TwoConnections(path, "registry.sql")
 
     @property
     def address(self) -> str:
@@ -231,7 +305,7 @@ class Registry:
     def bring_instruction(self, person: str, one: Instruction, besides: Collection[int] = ()) -> int:
         """The number of one that comes from another registry: a new one, unless it was brought along before.
 
-        ``besides`` are the numbers of others that came, which may say the same.
+        ``besides`` are the numbers of the other instructions that came, which may say the same.
         """
         what = (one.title, one.text, one.created_at, one.updated_at)
         same = f"{_INSTRUCTION} WHERE (person, title, text, created_at, updated_at) = (?, ?, ?, ?, ?)"

@@ -28,7 +28,7 @@ from storage.sqlite.words import SqliteWords
 from storage.units import Units
 
 if TYPE_CHECKING:
-    from storage.postgres.database import ServedPrograms, ServedRegistry, ServedUsage, Server
+    from storage.postgres.database import ServedPrograms, Server
     from storage.postgres.vectors import PostgresVectors
     from storage.vectors.table import Vectors
 
@@ -49,35 +49,6 @@ class OnServer:
     alone: bool = False
 
 
-@dataclass(frozen=True)
-class Repositories:
-    """Everything that is stored of one memory, by subject."""
-
-    database: Database
-    stamp: Stamp
-    index: TextIndex
-    sessions: Sessions
-    messages: Messages
-    summaries: Summaries
-    facts: Facts
-    notes: Notes
-    relations: Relations
-    matters: Matters
-    windows: Windows
-    fact_log: FactLog
-    chapters: Chapters
-    archive: Archive
-    personas: Personas
-    steps: Steps
-    claims: Claims
-    jobs: Jobs
-    rebuilds: Rebuilds
-    saves: UndoableSaves
-    erased: ErasedTexts
-    epoch: ErasureEpoch
-    units: Units
-
-
 def connect(url: str) -> Server:
     """The connections of this process to a database of many memories; nothing is connected yet.
 
@@ -88,20 +59,6 @@ def connect(url: str) -> Server:
     from storage.postgres.database import Server
 
     return Server(url)
-
-
-def registry_on(server: Server) -> ServedRegistry:
-    """Who is served, in a database of many memories."""
-    from storage.postgres.database import ServedRegistry
-
-    return ServedRegistry(server)
-
-
-def usage_on(server: Server) -> ServedUsage:
-    """How much is used, counted for all servers together."""
-    from storage.postgres.database import ServedUsage
-
-    return ServedUsage(server)
 
 
 def initialise_database(administrator: str, url: str) -> None:
@@ -131,61 +88,47 @@ def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) 
     return Vectors(place / "vectors", log)
 
 
-def open_repositories(
-    place: Path | OnServer | None,
-    tokens: Callable[[str], Sequence[str]],
-    stamp: Stamp,
-    log: logging.Logger,
-    programs: Programs | ServedPrograms | None = None,
-) -> Repositories:
-    """Open the memory of a data directory, of a database of many, or one in memory alone.
+class Repositories:
+    """All that is stored of one memory, by subject: of a data directory, of a database of many, or in memory alone."""
 
-    ``tokens`` cuts a text into words; ``programs`` are those that use it, for what only one of them may do.
+    def __init__(
+        self,
+        place: Path | OnServer | None,
+        tokens: Callable[[str], Sequence[str]],
+        stamp: Stamp,
+        log: logging.Logger,
+        programs: Programs | ServedPrograms | None = None,
+    ) -> None:
+        """``tokens`` cuts a text into words; ``programs`` are those that use it, for what only one of them may do.
 
-    Raises Damaged, NewerSchema, ReadOnly, DiskFull.
-    """
-    database, words, folder = _open_engine(place, log)
-    messages, steps, rebuilds = Messages(database), Steps(database), Rebuilds(database)
-    embeddings = Embeddings(database, words.join_pieces, messages.seal)
-    index = TextIndex(database, words, embeddings, tokens)
-    chapters, saves = Chapters(database, stamp), UndoableSaves(database, messages)
-    summaries = Summaries(database, index, chapters)
-    erased = ErasedTexts(database, stamp)
-    facts, windows = Facts(database, messages), Windows(database, messages, steps, stamp)
-    claims = Claims(database, programs.name, programs.lives) if programs else Claims(database)
-    matters = Matters(database, messages)
-    epoch = ErasureEpoch(database, programs if isinstance(programs, Programs) else None)
-    personas = Personas(folder, database, rebuilds, saves, stamp, log)
-    # What follows a commit is no reason to call it off, whatever was erased since.
-    database.on_commit(epoch.apart()(personas.write_changed))
-    opened = Repositories(
-        database=database,
-        stamp=stamp,
-        index=index,
-        sessions=Sessions(database, stamp, claims),
-        messages=messages,
-        summaries=summaries,
-        facts=facts,
-        notes=Notes(database),
-        relations=Relations(facts),
-        matters=matters,
-        windows=windows,
-        fact_log=FactLog(facts, windows, matters, index, saves, erased, stamp),
-        chapters=chapters,
-        archive=Archive(database, index, messages, summaries, stamp),
-        personas=personas,
-        steps=steps,
-        claims=claims,
-        jobs=Jobs(database, claims),
-        rebuilds=rebuilds,
-        saves=saves,
-        erased=erased,
-        epoch=epoch,
-        units=Units(database),
-    )
-    if read_meta(database, UNINDEXED) is not None:
-        index_all(opened)
-    return opened
+        Raises Damaged, NewerSchema, ReadOnly, DiskFull.
+        """
+        self.database, words, folder = _open_engine(place, log)
+        self.stamp = stamp
+        self.messages = Messages(self.database)
+        self.steps, self.rebuilds = Steps(self.database), Rebuilds(self.database)
+        embeddings = Embeddings(self.database, words.join_pieces, self.messages.seal)
+        self.index = TextIndex(self.database, words, embeddings, tokens)
+        self.chapters = Chapters(self.database, stamp)
+        self.summaries = Summaries(self.database, self.index, self.chapters)
+        self.archive = Archive(self.database, self.index, self.messages, self.summaries, stamp)
+        self.saves = UndoableSaves(self.database, self.messages)
+        self.erased = ErasedTexts(self.database, stamp)
+        self.facts, self.notes = Facts(self.database, self.messages), Notes(self.database)
+        self.relations = Relations(self.facts)
+        self.matters = Matters(self.database, self.messages)
+        self.windows = Windows(self.database, self.messages, self.steps, stamp)
+        self.fact_log = FactLog(self.facts, self.windows, self.matters, self.index, self.saves, self.erased, stamp)
+        self.units = Units(self.database)
+        self.claims = Claims(self.database, programs.name, programs.lives) if programs else Claims(self.database)
+        self.sessions = Sessions(self.database, stamp, self.claims)
+        self.jobs = Jobs(self.database, self.claims)
+        self.epoch = ErasureEpoch(self.database, programs if isinstance(programs, Programs) else None)
+        self.personas = Personas(folder, self.database, self.rebuilds, self.saves, stamp, log)
+        # What follows a commit is no reason to call it off, whatever was erased since.
+        self.database.on_commit(self.epoch.apart()(self.personas.write_changed))
+        if read_meta(self.database, UNINDEXED) is not None:
+            index_all(self)
 
 
 def _open_engine(place: Path | OnServer | None, log: logging.Logger) -> tuple[Database, WordIndex, Path | None]:
@@ -203,10 +146,8 @@ def _open_engine(place: Path | OnServer | None, log: logging.Logger) -> tuple[Da
 def index_all(of: Repositories) -> None:
     """Make the words of a memory that was filled with rows, and ask for their vectors; in one commit."""
     with of.database.write() as tx:
-        last = 0
-        while messages := of.messages.stored_after(last, _INDEXED_AT_ONCE):
+        for messages in of.messages.batches(_INDEXED_AT_ONCE):
             of.index.add_messages(tx, messages)
-            last = messages[-1].seq
         for summary in of.summaries.all():
             of.index.add_summary(tx, summary)
         of.fact_log.index_all(tx)

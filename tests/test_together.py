@@ -18,10 +18,10 @@ import pytest
 
 from storage.erasure import find_traces, forms
 from tests.importers.exports import gpt_talk, written
-from tests.interfaces.mcp.speaking import Host, host
 from tests.interfaces.terminal.conftest import Chat, chat
 from tests.interfaces.terminal.pseudo import environment
 from tests.support.house import Mind, friend, marked, material
+from tests.support.mcp import Host, host
 from tests.support.program import _read as rows
 from tests.support.program import connected, ended, run, started
 from tests.support.served import ended as served_ended

@@ -23,7 +23,7 @@ from interfaces.http.guards import TEXT_HEADERS, AccountOf, Caller, Guards, Host
 from interfaces.http.limits import Limits, OverLimit, Quota
 from interfaces.http.memory_routes import ErrorResponse, admin_router, chat_memory_router, error_body, memory_router
 from interfaces.http.page import assets, routes
-from interfaces.mcp.server import Ctx, Declined, make_server
+from interfaces.mcp_server import Ctx, Declined, make_server
 from interfaces.messages import Words, choose_language
 from interfaces.operations import Memories
 from interfaces.service.chat_memory import ChatMemory

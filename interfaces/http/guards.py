@@ -33,7 +33,7 @@ from domain import errors
 from domain.workers import CancelToken
 from interfaces.http.error_responses import Problem, Problems
 from interfaces.http.page.assets import OPEN_PAGE_PATHS
-from interfaces.operations import LONGEST_ID
+from interfaces.service.schemas import LONGEST_ID
 from people import EVERYBODY, ME, Registry, Token
 
 #: A host, an IP address without a name, and a port.

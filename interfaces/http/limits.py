@@ -8,7 +8,7 @@ slow nor an endless one keeps a memory open. A request counts until the last byt
 one; a caller above its limits gets a ``Retry-After``, and does not slow down others. Requests at once are counted for
 each person, also those of a token for many people. The tokens of a reply are counted before its end is sent, by the day
 of the person's clock; a caller who has used up a day gets no further reply, and everything else as before. Servers that
-share a database count together (``storage.usage``).
+share a database count together (``storage.registry``).
 """
 
 from __future__ import annotations

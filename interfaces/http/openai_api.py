@@ -31,14 +31,13 @@ from interfaces.http.guards import AsText, Caller, ClientToken, CurrentCaller
 from interfaces.http.limits import Affordable, count_tokens
 from interfaces.service.client_chats import OWN_MODEL, RelayedChat, RelayedChats, ResponsePast, read_request
 from interfaces.service.openai_forms import CompletionForm, ResponsesForm, completion_forms, join_completions
+from interfaces.service.schemas import LONGEST_ID
 from language.scripts import estimate_all
 from models.relaying import Answer, Relay, RelayedReply
 from people import People
 
 #: Seconds without data after which a comment keeps the connection of a stream open.
 _KEEP_ALIVE = 15.0
-#: Longer ids belong to no one.
-_LONGEST_ID = 128
 #: What switches the memory off.
 _OFF = ("off", "0", "false", "no")
 Json = Annotated[Any, Body()]
@@ -160,10 +159,10 @@ class _Headers:
 
 
 async def _read_headers(
-    x_user_id: Annotated[str | None, AsText, Header(max_length=_LONGEST_ID)] = None,
+    x_user_id: Annotated[str | None, AsText, Header(max_length=LONGEST_ID)] = None,
     x_session_id: Annotated[str | None, AsText, Header(max_length=200)] = None,
     x_memory: Annotated[str, Header(max_length=20)] = "on",
-    x_openwebui_user_id: Annotated[str | None, AsText, Header(max_length=_LONGEST_ID)] = None,
+    x_openwebui_user_id: Annotated[str | None, AsText, Header(max_length=LONGEST_ID)] = None,
     x_openwebui_chat_id: Annotated[str | None, AsText, Header(max_length=200)] = None,
 ) -> _Headers:
     is_off = x_memory.strip().lower() in _OFF
@@ -189,7 +188,7 @@ def _person_of(caller: Caller, headers: _Headers, body: object) -> str | None:
     if caller.only is not None:
         return caller.person(headers.user or None)
     hints = (*headers.hints, body.get("user") if isinstance(body, dict) else None)
-    hinted = (one for one in hints if isinstance(one, str) and 0 < len(one) <= _LONGEST_ID)
+    hinted = (one for one in hints if isinstance(one, str) and 0 < len(one) <= LONGEST_ID)
     return caller.person(headers.user or next(hinted, None))
 
 

@@ -192,11 +192,7 @@ def _open_people(setup: ServerSetup, registry: Registry) -> Iterator[People]:
     settings = setup.settings
     llm = Llm(settings, setup.log, clock=setup.clock)
     try:
-        people = People(
-            settings, llm, registry, setup.log,
-            clock=setup.clock, new_id=setup.new_id, most_open=settings.open_memories,
-            scrubbers_of=setup.scrubbers_of,
-        )  # fmt: skip
+        people = People(llm, registry, new_id=setup.new_id, scrubbers_of=setup.scrubbers_of)
         people.prepare()
         setup.say("serve.opening", path=settings.data_dir)
         if llm.describe().demo:

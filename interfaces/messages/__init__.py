@@ -1,4 +1,4 @@
-"""The words a person reads: one table a language, the same keys in both.
+"""The words a person reads: one table a language, the same keys in both (``en.json``, ``zh.json``).
 
 Everything below the terminal speaks in message keys and details; here they become one inert line
 that says what happened and what to do next.
@@ -6,13 +6,19 @@ that says what happened and what to do next.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from domain import errors
-from domain.events import Notice
-from domain.settings import BUILT_IN, DEFAULT_OPENAI_MODEL, OPENAI_BASE, Setting
+from domain.settings import BUILT_IN, DEFAULT_OPENAI_MODEL, OPENAI_BASE, Setting, Settings
 from domain.text import one_line
 from language.scripts import Language
+
+if TYPE_CHECKING:
+    from domain.events import Notice
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _LONGEST_DETAIL = 400
@@ -28,6 +34,11 @@ def choose_language(setting: str, environment: Mapping[str, str]) -> Language:
         return "zh" if setting.startswith("zh") else "en"
     locale = next((environment[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environment.get(name)), "")
     return "zh" if locale.lower().startswith("zh") else "en"
+
+
+def words_for(settings: Settings | None, environment: Mapping[str, str]) -> Words:
+    """The messages in the language of the settings, or of the locale while there are none."""
+    return Words(choose_language(settings.language if settings else environment.get("LANGUAGE", "auto"), environment))
 
 
 class Words:
@@ -104,13 +115,11 @@ class Words:
         return self.say(error.key, **error.details)
 
 
+@cache
 def load_table(language: Language) -> Mapping[str, str]:
-    """All messages of a language."""
-    if language == "zh":
-        from interfaces.messages.zh import MESSAGES
-    else:
-        from interfaces.messages.en import MESSAGES
-    return MESSAGES
+    """All messages of a language: ``subject.case``, and for each what a person reads."""
+    table: dict[str, str] = json.loads(Path(__file__).with_name(f"{language}.json").read_text(encoding="utf-8"))
+    return table
 
 
 class _Lenient(dict[str, str]):

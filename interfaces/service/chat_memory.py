@@ -11,25 +11,40 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import isqrt
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel, Field
 
 from client_history import ClientMessage
 from conversation import ClientChat, result_of
 from domain.errors import Interrupted, UsageError
 from domain.events import Reply
 from domain.receipts import ErasedMeanwhile
-from domain.text import check_input
+from domain.text import check_input, clean_text
 from domain.workers import CancelToken
-from jobs.client_memories import find_due_extractions, months_before
+from interfaces.service.schemas import UserId
+from jobs.client_memories import find_due_extractions
 from jobs.rebuild import Erased, erase
 from language.calendar import in_zone
+from language.times import move_months
 from people import Companion, Instruction, People
 from prompts import TEMPLATES
 
 #: The system instruction of the person's own companion, which always exists.
 OWN_INSTRUCTION = 1
+
+
+def _clean_instruction(text: str) -> str:
+    if not clean_text(text).strip():
+        raise ValueError("says nothing")
+    return clean_text(text)
+
+
+_LARGEST = 2**63 - 1
+_Number = Annotated[int, Field(ge=0, le=_LARGEST)]
+_InstructionId = Annotated[int | None, Field(ge=1, le=_LARGEST)]
+_InstructionText = Annotated[str, Field(min_length=1, max_length=50_000), AfterValidator(_clean_instruction)]
+_Title = Annotated[str, Field(max_length=200), AfterValidator(clean_text)]
 
 
 class MemoryItem(BaseModel):
@@ -158,7 +173,11 @@ class ChatMemory:
     # -- memories ------------------------------------------------------------------------------------------------
 
     def memory_list(
-        self, user_id: str, system_instruction_id: int | None = None, limit: int | None = None, offset: int = 0
+        self,
+        user_id: UserId,
+        system_instruction_id: _InstructionId = None,
+        limit: Annotated[int | None, Field(ge=1, le=_LARGEST)] = None,
+        offset: _Number = 0,
     ) -> list[MemoryItem]:
         """The memories of a person, the newest first: with one system instruction, or all."""
         found = []
@@ -179,7 +198,7 @@ class ChatMemory:
             for number, one in found[offset:][:limit]
         ]
 
-    def delete_memory(self, user_id: str, memory_id: int, purge: bool = False) -> MemoryDeleted | None:
+    def delete_memory(self, user_id: UserId, memory_id: _Number, purge: bool = False) -> MemoryDeleted | None:
         """Hide a memory from lists and recall; its messages stay. None where there is none.
 
         With ``purge`` it is erased, with its messages and everything derived from them.
@@ -203,9 +222,14 @@ class ChatMemory:
             found = next(event for event in events if isinstance(event, Erased)).proof
         return PurgeProof(files=found.places, searched=found.searched, skipped=found.skipped, traces=len(found.traces))
 
-    def clear_old(self, user_id: str, months: int = 3, system_instruction_id: int | None = None) -> MemoriesCleared:
+    def clear_old(
+        self,
+        user_id: UserId,
+        months: Annotated[int, Field(ge=1, le=1200)] = 3,
+        system_instruction_id: _InstructionId = None,
+    ) -> MemoriesCleared:
         """Hide the memories that are older than so many months."""
-        before, count = months_before(self._people.clock(), months), 0
+        before, count = move_months(self._people.clock(), -months), 0
         for instruction in self._instructions_with_memory(user_id, system_instruction_id):
             with self._people.companion(user_id, instruction) as companion:
                 count += companion.memory.clients.hide_before(before)
@@ -220,11 +244,11 @@ class ChatMemory:
 
     # -- system instructions -------------------------------------------------------------------------------------
 
-    def add_instruction(self, user_id: str, text: str, title: str = "") -> InstructionItem:
+    def add_instruction(self, user_id: UserId, text: _InstructionText, title: _Title = "") -> InstructionItem:
         """Make a companion of its own, with a memory of its own."""
         return _instruction_item(self._people.registry.add_instruction(user_id, title, text))
 
-    def instructions(self, user_id: str) -> list[InstructionItem]:
+    def instructions(self, user_id: UserId) -> list[InstructionItem]:
         """All that there are, the companion's own first."""
         made = self._people.registry.instructions(user_id)
         return [self._own_instruction(user_id), *map(_instruction_item, made)]
@@ -238,21 +262,23 @@ class ChatMemory:
         text = templates.system.format(companion=name, person=settings.user_name or templates.person)
         return InstructionItem(id=OWN_INSTRUCTION, title=name, text=text, created_at=since, updated_at=since)
 
-    def instruction(self, user_id: str, number: int) -> InstructionItem | None:
+    def instruction(self, user_id: UserId, number: _Number) -> InstructionItem | None:
         """One of them."""
         if number == OWN_INSTRUCTION:
             return self._own_instruction(user_id)
         found = self._people.registry.instruction(user_id, number)
         return _instruction_item(found) if found else None
 
-    def replace_instruction(self, user_id: str, number: int, text: str, title: str = "") -> InstructionItem | None:
+    def replace_instruction(
+        self, user_id: UserId, number: _Number, text: _InstructionText, title: _Title = ""
+    ) -> InstructionItem | None:
         """Replace the title and the text; the memory stays. Raises UsageError for the companion's own."""
         _check_changeable(number)
         found = self._people.registry.change_instruction(user_id, number, title, text)
         return _instruction_item(found) if found else None
 
     def change_instruction(
-        self, user_id: str, number: int, title: str | None = None, text: str | None = None
+        self, user_id: UserId, number: _Number, title: _Title | None = None, text: _InstructionText | None = None
     ) -> InstructionItem | None:
         """Change the title or the text; the memory stays. Raises UsageError for the companion's own."""
         _check_changeable(number)

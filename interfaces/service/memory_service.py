@@ -17,7 +17,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Literal, TypeVar
+from typing import IO, Annotated, Any, Literal, TypeVar
+
+from pydantic import Field
 
 from domain.errors import UsageError
 from domain.facts import Fact, Relation
@@ -46,6 +48,9 @@ from interfaces.service.memory_schemas import (
     StoredMemory,
 )
 from interfaces.service.schemas import (
+    LARGEST,
+    LONGEST_ID,
+    LONGEST_INPUT,
     ActiveSession,
     Candidate,
     DebugFindings,
@@ -55,11 +60,18 @@ from interfaces.service.schemas import (
     GraphNode,
     GraphRelation,
     GraphResponse,
+    Input,
+    Limit,
+    LongText,
     MemoryFound,
+    Metadata,
+    Name,
     ProcessMetadata,
     ProcessResponse,
     RelationFound,
+    RequestId,
     SessionStatusResponse,
+    UserId,
 )
 from interfaces.service.search_schemas import (
     DiaryPage,
@@ -90,9 +102,16 @@ _LONGEST_QUERY = 2_000
 _YEAR = 366
 #: Sessions that are read at once.
 _SESSIONS = 50
+_BRING_BACK = "Store it although the person erased it; only when they say that they want it back."
+_PAGES_OF = "A year, month or day: 2026, 2026-05, 2026-05-01. Empty: the last month that has a page."
 #: The order in which memories with the same score are returned.
 _KINDS = ("fact", "turn", "summary", "chapter", "other")
 Text = TypeVar("Text", Remembered, FoundMemory, ProfileFact)
+
+
+def _moment(description: str) -> Any:
+    """A parameter that is a year, month or day, or nothing."""
+    return Field(pattern=r"^(?:\d{4}(?:-\d{2}(?:-\d{2})?)?)?$", description=description)
 
 
 @dataclass(frozen=True)
@@ -123,11 +142,11 @@ class MemoryService:
 
     def process(
         self,
-        input: str,
-        user_id: str,
-        request_id: str | None = None,
-        role: Role = "user",
-        metadata: Mapping[str, Any] | None = None,
+        input: Input,
+        user_id: UserId,
+        request_id: RequestId = None,
+        role: Annotated[Role, Field(description="Who said it: the person, or the program's own companion.")] = "user",
+        metadata: Metadata = None,
     ) -> ProcessResponse:
         """Store what a person said in their open session, and return what is remembered for it.
 
@@ -144,7 +163,7 @@ class MemoryService:
             self._watch.check_soon(companion, sessions)
         return _process_response(answer)
 
-    def end_session(self, user_id: str) -> EndSessionResponse:
+    def end_session(self, user_id: UserId) -> EndSessionResponse:
         """End the open session; it is consolidated in the background."""
         ended = None
         if self._people.has_person(user_id):
@@ -163,7 +182,7 @@ class MemoryService:
         )
         return EndSessionResponse(message="Session ending, consolidation started", session_info=info)
 
-    def session_status(self, user_id: str) -> SessionStatusResponse:
+    def session_status(self, user_id: UserId) -> SessionStatusResponse:
         """Whether a session is open; nothing is changed."""
         found, left = None, 0.0
         if self._people.has_person(user_id):
@@ -181,7 +200,7 @@ class MemoryService:
         )
         return SessionStatusResponse(has_active_session=True, session_info=info)
 
-    def debug(self, input: str, user_id: str) -> DebugResponse:
+    def debug(self, input: Input, user_id: UserId) -> DebugResponse:
         """What ``process`` would return, and how it is found; nothing is changed."""
         text = check_input(input)
         if not self._people.has_person(user_id):
@@ -193,7 +212,11 @@ class MemoryService:
             metadata = _metadata_of(companion.memory, answer.memories)
             return _debug_response(answer, text, metadata, would_store=again is None)
 
-    def graph(self, user_id: str, limit: int = 100) -> GraphResponse:
+    def graph(
+        self,
+        user_id: UserId,
+        limit: Annotated[int, Field(ge=1, le=1_000, description="How many relations at the most.")] = 100,
+    ) -> GraphResponse:
         """At most ``limit`` known relations, the newest first."""
         found: list[Relation] = []
         if self._people.has_person(user_id):
@@ -206,7 +229,7 @@ class MemoryService:
         nodes = tuple(GraphNode(id=name, name=name) for name in names)
         return GraphResponse(user_id=user_id, nodes=nodes, relations=relations)
 
-    def recall(self, query: str, user_id: str, limit: int = 10) -> RecallResponse:
+    def recall(self, query: LongText, user_id: UserId, limit: Limit = 10) -> RecallResponse:
         """What is remembered for a query, also of the open session, inside a hard budget."""
         text = check_input(query)
         if not self._people.has_person(user_id):
@@ -221,21 +244,26 @@ class MemoryService:
 
     def search(
         self,
-        user_id: str,
-        query: str = "",
-        persons: Sequence[str] = (),
-        entities: Sequence[str] = (),
-        location: str = "",
-        topic: str = "",
-        since: str = "",
-        until: str = "",
-        limit: int = 10,
+        user_id: UserId,
+        query: Annotated[str, Field(max_length=LONGEST_INPUT, description="Words, or a question; may be empty.")] = "",
+        persons: Annotated[
+            tuple[Name, ...], Field(max_length=20, strict=False, description="People it must name, all of them.")
+        ] = (),
+        entities: Annotated[
+            tuple[Name, ...],
+            Field(max_length=20, strict=False, description="Things or organisations it must name, all of them."),
+        ] = (),
+        location: Annotated[Name, Field(description="Where it happens.")] = "",
+        topic: Annotated[Name, Field(description="What it is about.")] = "",
+        since: Annotated[str, _moment("The first year, month or day: 2026, 2026-05, 2026-05-01.")] = "",
+        until: Annotated[str, _moment("The last year, month or day.")] = "",
+        limit: Limit = 10,
     ) -> SearchResponse:
         """The facts that pass all filters, best first, inside a hard budget; without any, what is remembered.
 
         Facts of the time that a query names come first.
         """
-        wanted = FactFilter(tuple(persons), tuple(entities), location, topic, since, until)
+        wanted = FactFilter(persons, entities, location, topic, since, until)
         text, now = check_input(query) if query.strip() else "", self._people.clock()
         if not self._people.has_person(user_id) or not (text or wanted):
             return SearchResponse(memories=(), truncated=False)
@@ -259,7 +287,11 @@ class MemoryService:
         return SearchResponse(memories=tuple(kept), truncated=len(kept) < len(found))
 
     def remember(
-        self, text: str, user_id: str, request_id: str | None = None, bring_back: bool = False
+        self,
+        text: LongText,
+        user_id: UserId,
+        request_id: RequestId = None,
+        bring_back: Annotated[bool, Field(description=_BRING_BACK)] = False,
     ) -> RememberResponse:
         """Store something in the open session, word for word.
 
@@ -278,7 +310,13 @@ class MemoryService:
             id=message.text_id, text=message.words, date=_utc_time(message.timestamp), new=stored.new
         )
 
-    def forget(self, memory_id: str, user_id: str) -> ForgetResponse:
+    def forget(
+        self,
+        memory_id: Annotated[
+            str, Field(min_length=1, max_length=LONGEST_ID, description="An id that recall returned.")
+        ],
+        user_id: UserId,
+    ) -> ForgetResponse:
         """Erase a memory and what was drawn from it out of every file, and prove it.
 
         Raises UsageError where there is no such memory.
@@ -303,7 +341,7 @@ class MemoryService:
             proof=ErasureProof(files_searched=proof.places, traces_left=len(proof.traces)),
         )
 
-    def erased(self, user_id: str) -> ErasedResponse:
+    def erased(self, user_id: UserId) -> ErasedResponse:
         """What was erased, without its content, the earliest first."""
         found: list[ErasureReceipt] = []
         if self._people.has_person(user_id):
@@ -312,7 +350,11 @@ class MemoryService:
         return ErasedResponse(user_id=user_id, erasures=tuple(map(_erasure_of, found)))
 
     def open_matters(
-        self, user_id: str, number: int | None = None, deed: Deed = "done", when: str = ""
+        self,
+        user_id: UserId,
+        number: Annotated[int | None, Field(ge=1, le=LARGEST, description="What to settle; none only lists.")] = None,
+        deed: Annotated[Deed, Field(description="What becomes of it.")] = "done",
+        when: Annotated[str, Field(max_length=100, description="For later: the day, such as 2026-12-01.")] = "",
     ) -> OpenResponse:
         """What is open, by date. With a ``number`` the person settles that first. Raises UsageError."""
         found: list[OpenItem] = []
@@ -330,7 +372,7 @@ class MemoryService:
             raise UsageError("open.unknown", number=number)
         return OpenResponse(user_id=user_id, open=tuple(found))
 
-    def diary(self, user_id: str, date: str = "") -> DiaryResponse:
+    def diary(self, user_id: UserId, date: Annotated[str, _moment(_PAGES_OF)] = "") -> DiaryResponse:
         """The companion's diary of a year, month or day, else of its last month."""
         pages: list[DiaryPage] = []
         if self._people.has_person(user_id):
@@ -341,7 +383,7 @@ class MemoryService:
         shown = tuple(one for one in pages if one.date.startswith(chosen))
         return DiaryResponse(user_id=user_id, months=months, pages=shown)
 
-    def profile(self, user_id: str) -> ProfileResponse:
+    def profile(self, user_id: UserId) -> ProfileResponse:
         """Who the person is, inside a hard budget."""
         if not self._people.has_person(user_id):
             return ProfileResponse(user_id=user_id, image="", facts=(), truncated=False)
@@ -357,7 +399,7 @@ class MemoryService:
             truncated=len(kept) < len(facts) or len(persona) > _PERSONA_LENGTH,
         )
 
-    def day(self, date: str, user_id: str) -> DayResponse:
+    def day(self, user_id: UserId, date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]) -> DayResponse:
         """What was said on a day, as ``2026-11-22``, and what is known since then, inside a hard budget."""
         memories: list[Remembered] = []
         if self._people.has_person(user_id):
@@ -373,14 +415,19 @@ class MemoryService:
         served = self._people.registry.first_served()
         return [KnownPerson(user_id=one, since=_utc_time(when)) for one, when in served.items()]
 
-    def stored_memories(self, user_id: str, limit: int = 100, offset: int = 0) -> StoredMemories:
+    def stored_memories(
+        self,
+        user_id: UserId,
+        limit: Annotated[int, Field(ge=1, le=1_000)] = 100,
+        offset: Annotated[int, Field(ge=0, le=LARGEST)] = 0,
+    ) -> StoredMemories:
         """What is stored of a person: facts, the last learned first, then what was said, the last session first."""
         self._check_known(user_id)
         with self._people.companion(user_id) as companion:
             found = list(islice(_list_stored(companion.memory), offset, offset + limit + 1))
         return StoredMemories(memories=tuple(found[:limit]), more=len(found) > limit)
 
-    def export_person(self, user_id: str) -> IO[bytes]:
+    def export_person(self, user_id: UserId) -> IO[bytes]:
         """A ZIP file of everything stored of a person, without a name on disk; the caller closes it.
 
         ``about-person.json`` says who it is; each memory is a document of its own, which ``--import`` takes.
@@ -411,7 +458,7 @@ class MemoryService:
                 write_portable(memory, Path(folder) / name, self._people.clock)
                 file.write(Path(folder) / name, name)
 
-    def erase_person(self, user_id: str) -> ErasedPerson:
+    def erase_person(self, user_id: UserId) -> ErasedPerson:
         """Erase a person completely, out of every file, and prove it.
 
         Raises UsageError for a person who was never served, and for the owner of the server.

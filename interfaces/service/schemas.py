@@ -1,4 +1,4 @@
-"""What the memory service returns for the five operations of ``process`` and of sessions, field by field.
+"""What the operations of programs take, and what the five of ``process`` and of sessions return, field by field.
 
 Fields are written in the order in which they are declared, so a body is equal byte for byte in every interface
 (``model_dump_json``). Numbers and texts are never converted. Times are UTC, to the second: ``2026-11-22T09:30:00Z``.
@@ -6,10 +6,33 @@ Fields are written in the order in which they are declared, so a body is equal b
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
+#: Most characters of an input, and of an id of a person or a request; of the metadata of a message, as JSON.
+LONGEST_INPUT, LONGEST_ID, LONGEST_METADATA = 100_000, 128, 8_000
+#: The largest integer that every JSON client can write.
+LARGEST = 2**53 - 1
+
+
+def _check_size(metadata: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
+    if metadata and len(json.dumps(metadata)) > LONGEST_METADATA:
+        raise ValueError("is too long")
+    return metadata
+
+
+_SAID = "What the person said, word for word, in their own language; not a summary, and not your own words."
+_SENT_AGAIN = "A name for this request: sent again under the same name it is stored once."
+_KEPT = "What the program says of it, kept with it and returned by debug."
+UserId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, description="Whose memory is meant.")]
+Input = Annotated[str, Field(min_length=1, max_length=LONGEST_INPUT, description=_SAID)]
+LongText = Annotated[str, Field(min_length=1, max_length=LONGEST_INPUT)]
+RequestId = Annotated[str | None, Field(min_length=1, max_length=LONGEST_ID, description=_SENT_AGAIN)]
+Metadata = Annotated[dict[str, JsonValue] | None, Field(description=_KEPT), AfterValidator(_check_size)]
+Limit = Annotated[int, Field(ge=1, le=50)]
+Name = Annotated[str, Field(max_length=200)]
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
 Success = Literal["success"]

@@ -27,9 +27,9 @@ from domain.files import replace_file
 from domain.patterns import pattern_of
 from domain.text import clean_text, is_blank
 from interfaces.interrupting import Wishes
-from interfaces.terminal.first_words import FirstWords
 from interfaces.terminal.parsing import Typed, is_block_mark, opens_block
 from interfaces.terminal.screen import Screen
+from interfaces.terminal.work_runner import FirstWords
 
 PROMPT = "> "
 #: Seconds within which a second Ctrl-C at an empty prompt leaves.

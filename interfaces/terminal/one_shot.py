@@ -21,7 +21,6 @@ from domain.text import mask_url
 from domain.workers import Again, Worker
 from interfaces.messages import Words
 from interfaces.terminal.arguments import ImportOrder, TokenOrder
-from interfaces.terminal.erased_question import ErasedQuestion
 from interfaces.terminal.line_source import PlainReader
 from interfaces.terminal.screen import Meaning, cells_of
 from interfaces.terminal.wiring import Program, make_steady, open_conversation
@@ -206,7 +205,7 @@ def _serve_mcp(program: Program) -> Exit:
     from interfaces.http.serving import check_installed
 
     check_installed("mcp")
-    from interfaces.mcp.server import run_stdio
+    from interfaces.mcp_server import run_stdio
     from interfaces.operations import Memories
     from interfaces.service.memory_service import MemoryService
 
@@ -346,6 +345,8 @@ def _restore_from(backup: Path, program: Program) -> Exit:
 
 def _leaving_out_erased(program: Program, path: Path) -> Prepare:
     """What a copy of the memory goes through before it takes its place: the person is asked about what was erased."""
+    from interfaces.terminal.commands.erased import ErasedQuestion
+
     streams, screen = program.streams, program.make_screen(program.streams.stdout)
     reader = None if streams.is_unattended else PlainReader(streams.stdin, screen, program.wishes, lambda: None)
     ask = ErasedQuestion(program.words, screen, reader, with_erased=program.options.with_erased)

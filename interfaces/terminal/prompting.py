@@ -42,7 +42,6 @@ from domain.errors import StorageError
 from domain.text import clean_text, make_inert
 from interfaces.interrupting import Wishes
 from interfaces.terminal.command_context import Choices
-from interfaces.terminal.first_words import FirstWords
 from interfaces.terminal.line_source import (
     NEW_LINE_SEQUENCES,
     PROMPT,
@@ -56,6 +55,7 @@ from interfaces.terminal.line_source import (
 )
 from interfaces.terminal.parsing import Typed, begun_path, block_of, opens_block, paths_for
 from interfaces.terminal.screen import in_rows, is_gone
+from interfaces.terminal.work_runner import FirstWords
 
 #: As many plain keys in one go are a paste.
 _RUN = 32

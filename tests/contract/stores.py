@@ -19,7 +19,7 @@ from storage.erasure import Eraser
 from storage.imports import Imports
 from storage.messages import NewMessage, NewSummary
 from storage.postgres.database import Server
-from storage.repositories import OnServer, Repositories, open_repositories
+from storage.repositories import OnServer, Repositories
 from storage.rounds import Rounds
 from tests.storage.postgres.server import shared_connections
 
@@ -83,7 +83,7 @@ class Store:
         self.rounds = Rounds(of)
         self.imports = Imports(of, self.rounds)
         self.clients = Clients(of)
-        self.erasure = Eraser(of, self.rounds, self.imports, [self.folder], self._rebuild)
+        self.erasure = Eraser(of, self.rounds, [self.folder], self._rebuild)
         of.database.on_commit(self._follow)
 
     def at(self, moment: str) -> Self:
@@ -184,14 +184,14 @@ Opens = Callable[[Path], Store]
 def sqlite(folder: Path) -> Store:
     """A memory in a SQLite file of its own."""
     stamp = SetStamp()
-    return Store(open_repositories(folder, tokens, stamp, QUIET), stamp, folder)  # type: ignore[arg-type]
+    return Store(Repositories(folder, tokens, stamp, QUIET), stamp, folder)  # type: ignore[arg-type]
 
 
 def postgres(folder: Path, server: Server | None = None) -> Store:
     """A memory among others on the PostgreSQL server of this run; the person is named by the folder."""
     stamp = SetStamp()
     place = OnServer(folder, server or shared_connections(), str(folder))
-    return Store(open_repositories(place, tokens, stamp, QUIET), stamp, folder)  # type: ignore[arg-type]
+    return Store(Repositories(place, tokens, stamp, QUIET), stamp, folder)  # type: ignore[arg-type]
 
 
 ENGINES: dict[str, Opens] = {"sqlite": sqlite, "postgres": postgres}

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
-
 import pytest
 
 from domain import errors
 from interfaces.operations import OPERATIONS, Access, Memories, MemoryOperation
-from interfaces.service.chat_memory import ChatMemory
-from interfaces.service.memory_service import MemoryService
 from tests.interfaces.service.opened import OpenedService, opened_service
 
 
@@ -18,20 +13,6 @@ from tests.interfaces.service.opened import OpenedService, opened_service
 def opened(tmp_path, server, clock, new_id):
     with opened_service(tmp_path, server, clock, new_id) as ready:
         yield ready
-
-
-def of_method(operation: MemoryOperation) -> dict[str, Any]:
-    """The parameters of the method behind an operation, each with its default."""
-    service = ChatMemory if operation.access is Access.CHAT else MemoryService
-    parameters = inspect.signature(getattr(service, operation.name)).parameters.values()
-    return {one.name: one.default for one in parameters if one.name != "self"}
-
-
-@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=list(OPERATIONS))
-def test_an_operation_takes_what_its_method_takes_with_the_same_defaults(operation: MemoryOperation) -> None:
-    fields = operation.parameters.model_fields.items()
-    wanted = {name: inspect.Parameter.empty if field.is_required() else field.default for name, field in fields}
-    assert of_method(operation) == wanted
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=list(OPERATIONS))

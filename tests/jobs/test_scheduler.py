@@ -15,7 +15,7 @@ from domain.workers import CancelToken, Workers
 from jobs.scheduler import JobQueue, Lane, Outcome, Scheduler
 from storage.engine import Stamp
 from storage.jobs import Job
-from storage.repositories import Repositories, open_repositories
+from storage.repositories import Repositories
 
 Step = Callable[[CancelToken], None]
 
@@ -202,7 +202,7 @@ class Played:
 
 @pytest.fixture
 def of(tmp_path: Path, clock, new_id, log) -> Iterator[Repositories]:
-    opened = open_repositories(tmp_path, str.split, Stamp(clock, new_id), log)
+    opened = Repositories(tmp_path, str.split, Stamp(clock, new_id), log)
     yield opened
     opened.database.close()
 
@@ -296,7 +296,7 @@ def test_no_more_jobs_of_a_kind_run_at_once_than_the_limit_and_all_of_them_run(t
     for number in range(6):
         folder = tmp_path / str(number)
         folder.mkdir()
-        town.append(Played(open_repositories(folder, str.split, Stamp(clock, new_id), log), clock, log, scheduler))
+        town.append(Played(Repositories(folder, str.split, Stamp(clock, new_id), log), clock, log, scheduler))
     for one in town:
         one.does["consolidate"] = work
         one.queue.request("consolidate")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 
@@ -249,6 +250,22 @@ def test_the_client_library_is_loaded_by_the_first_call_and_not_before():
     here = Path(__file__).parents[2]
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=here)
     assert ran.stdout.strip() == "[]"
+
+
+def test_certificates_are_loaded_for_tls_alone(monkeypatch):
+    loaded, load = [], ssl.SSLContext.load_verify_locations
+
+    def count(context, *given, **named):
+        loaded.append(context)
+        load(context, *given, **named)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", count)
+    for base, contexts in (("http://127.0.0.1:9/v1", 0), ("https://127.0.0.1:9/v1", 1)):
+        client = Client(base, KEY, 5)
+        client.load_openai()
+        client.close()
+        assert len(loaded) == contexts
+        loaded.clear()
 
 
 def test_a_client_can_be_closed_twice_and_used_again(server):

@@ -26,7 +26,7 @@ from recall.external import ExternalMemories
 from recall.selection import LEGEND, cost_of_external, cost_of_recollection
 from storage.engine import Stamp
 from storage.external import read_notes
-from storage.repositories import open_repositories
+from storage.repositories import Repositories
 from tests.support.house import House, Mind, friend, house
 from tests.support.server import ScriptedServer
 
@@ -65,7 +65,7 @@ def another(tmp_path: Path, clock, new_id, log) -> Path:
 
 def unread(sources: dict[str, Path], own: Path, log) -> ExternalMemories:
     """External memories beside a memory of which nothing was erased or hidden."""
-    empty = open_repositories(None, tokens, Stamp(datetime.now, lambda: "id"), log)
+    empty = Repositories(None, tokens, Stamp(datetime.now, lambda: "id"), log)
     return ExternalMemories([ExternalMemory(*one) for one in sources.items()], own, HashedEmbedder(), log, empty)
 
 
@@ -418,7 +418,7 @@ def test_the_memory_of_others_is_found_by_search_too(another, at_home, server, c
 
 def test_a_memory_in_memory_leaves_no_file(tmp_path, clock, log, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    stored = open_repositories(None, tokens, Stamp(clock, lambda: "id"), log)
+    stored = Repositories(None, tokens, Stamp(clock, lambda: "id"), log)
     with closing(stored.database):
         session = stored.sessions.start()
         assert stored.sessions.find(session.session_id) == session

@@ -18,7 +18,7 @@ from language.words import tokens
 from storage.engine import set_meta
 from storage.moving import move_memory, move_person, rows_of
 from storage.registry import Instruction, Registry, has_memory
-from storage.repositories import OnServer, Repositories, open_repositories
+from storage.repositories import OnServer, Repositories
 from storage.rounds import Rounds
 from storage.sqlite.schema import copied_columns
 from tests.contract.stores import ENGINES, QUIET, SetStamp, Store, Teller, at
@@ -157,7 +157,7 @@ def test_random_lives_leave_the_same_rows_and_postings_on_both_engines(tmp_path:
 
 
 def opened(place: Path | OnServer) -> Repositories:
-    return open_repositories(place, tokens, SetStamp(), QUIET)  # type: ignore[arg-type]
+    return Repositories(place, tokens, SetStamp(), QUIET)  # type: ignore[arg-type]
 
 
 def test_a_memory_moves_into_a_database_and_back_row_by_row(tmp_path: Path) -> None:

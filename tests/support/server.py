@@ -183,7 +183,10 @@ def say(
     field: str = "reasoning_content",
     prompt_tokens: int = 100_000,
 ) -> Play:
-    """A good reply, streamed in ``pieces`` (words, when not given) if a stream was asked for."""
+    """A good reply, streamed in ``pieces`` if a stream was asked for: words with a pause, else four of any length.
+
+    The client takes half a millisecond for each.
+    """
 
     def play(exchange: Exchange) -> None:
         usage = {"prompt_tokens": prompt_tokens, "completion_tokens": 5, "total_tokens": prompt_tokens + 5}
@@ -195,7 +198,9 @@ def say(
         exchange.event(delta(role="assistant", content=""))
         for piece in re.findall(r"\S+\s*|\s+", reasoning):
             exchange.event(delta(**{field: piece}))
-        for piece in pieces if pieces is not None else re.findall(r"\S+\s*|\s+", text):
+        words = re.findall(r"\S+\s*|\s+", text)
+        together = 1 if pause else -(-len(words) // 4) or 1
+        for piece in pieces or ("".join(words[at : at + together]) for at in range(0, len(words), together)):
             exchange.event(delta(content=piece))
             if pause:
                 exchange.pause(pause)

@@ -10,6 +10,8 @@ import { mark, showSessions } from "./sessions.js";
 const DRAFT = "old-friend-draft";
 const REDRAW = 60;
 const NEAR = 120;
+// The longest pause between two looks at whether a stopped reply is stored: about five minutes in all.
+const SETTLED = 50_000;
 // The session that is shown: its id, "" for one that has not begun, null where the server is to choose.
 let session = null;
 let open = null;
@@ -175,7 +177,7 @@ function choices(turn, item, last) {
   return [
     { key: "turn.copy", act: () => copy(turn.text) },
     { key: "turn.why", act: theirs && (found || last) ? () => showWhy(found) : null },
-    { key: "turn.again", act: again ? () => sayAgain(before) : null },
+    { key: "turn.again", act: again ? () => sayAgain(before, item) : null },
     { key: turn.hidden ? "turn.unhide" : "turn.hide", act: () => hide([turn.id], !turn.hidden) },
     { key: "turn.forget", act: () => forget("turn", turn.id), danger: true },
   ];
@@ -232,10 +234,10 @@ export async function talk() {
   await converse(text, false);
 }
 
-async function sayAgain(before) {
+async function sayAgain(before, reply) {
   const text = (await ask(`sessions/${encodeURIComponent(session)}`)).turns.findLast((turn) => turn.id === before.dataset.turn)?.text;
   if (!text) return;
-  at("talk").lastElementChild.remove();
+  reply.remove();
   before.remove();
   await converse(text, true);
 }
@@ -372,20 +374,24 @@ async function ended(text, shown, fault, again) {
     if (!at("talk").children.length) hello(true);
   }
   if (stopped) tell(say("chat.stopped"));
-  if (again || (stopped && shown.text)) await settled();
-  if (!stopped) trouble(fault instanceof Refused ? fault.message : say("chat.broken"));
+  else trouble(fault instanceof Refused ? fault.message : say("chat.broken"));
+  if (again || (stopped && shown.text)) settled();
 }
 
-// The server ends a turn that nobody listens to a moment later: what it stored is asked for until it is there, or until
-// the next message is sent, which would be drawn over.
+// The server ends a turn that nobody listens to a moment later, a slow one much later: what it stored is asked for ever
+// more seldom until it is there, and is drawn as it is after some minutes; unless the next message was sent meanwhile.
 async function settled() {
-  for (let tries = 0; tries < 20; tries += 1) {
-    const read = session && (await ask(`sessions/${encodeURIComponent(session)}`).catch(() => null));
-    if (working) return undefined;
-    if (read && !read.unanswered) return draw(read);
-    await new Promise((done) => setTimeout(done, 100));
+  const here = session;
+  for (let wait = 100; here; wait *= 1.2) {
+    const read = await ask(`sessions/${encodeURIComponent(here)}`).catch(() => null);
+    if (working || session !== here) return;
+    if (read && (!read.unanswered || wait > SETTLED)) {
+      draw(read);
+      return;
+    }
+    if (wait > SETTLED) return;
+    await new Promise((done) => setTimeout(done, wait));
   }
-  return undefined;
 }
 
 // In front of whatever was typed meanwhile.

@@ -18,8 +18,7 @@ from domain.recollection import RecalledFact, Recollection
 from domain.records import PREFIX, ErasureScope, Message, Session
 from domain.text import one_line
 from interfaces.messages import Words
-from interfaces.messages.reasons import explain_recall
-from interfaces.recollections import RecalledItem, describe_fact, recalled_items
+from interfaces.recollections import RecalledItem, describe_fact, explain_recall, recalled_items
 from jobs.greeting import due_day
 from jobs.rebuild import Erased
 

@@ -1,17 +1,21 @@
-"""``/erased``: what was erased and when, without its content; and that list as a receipt in a file."""
+"""``/erased``: what was erased and when, without its content; that list as a receipt in a file; and the
+question before something that was erased comes back with a file.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from domain import errors
 from domain.receipts import ErasureReceipt
 from interfaces.messages import Words
-from interfaces.terminal.command_context import CommandContext
+from interfaces.terminal.command_context import CommandContext, is_no
 from interfaces.terminal.file_export import write_new
+from interfaces.terminal.line_source import Reader
+from interfaces.terminal.screen import Screen
 from interfaces.terminal.session_view import format_local
 
 #: So many days are named on the screen.
@@ -61,3 +65,31 @@ def _describe(one: ErasureReceipt, words: Words, most: int) -> list[str]:
         *([words.say("erased.derived", count=one.derived)] if one.derived else []),
         words.say(proof, places=words.count("place", one.files), searched=one.searched, traces=one.traces),
     ]
+
+
+@dataclass(frozen=True)
+class ErasedQuestion:
+    """Asks whether to leave out what was erased, before it comes back with a file.
+
+    ``reader`` is None where no one can answer: then it is left out, with a line that says how to bring it back.
+    ``with_erased`` was said beforehand.
+    """
+
+    words: Words
+    screen: Screen
+    reader: Reader | None
+    with_erased: bool
+
+    def leaves_out(self, count: int | None, path: Path) -> bool:
+        """Whether to leave out what was erased, so many things; None where the present memory cannot say."""
+        if count is None:
+            self.screen.line(self.words.say("erased.unknown"), "warning")
+            return True
+        found = {"things": self.words.count("thing", count), "path": path}
+        if self.with_erased:
+            self.screen.line(self.words.say("erased.brought_back", **found), "warning")
+            return False
+        if self.reader is None:
+            self.screen.line(self.words.say("erased.left_out", **found), "warning")
+            return True
+        return not is_no(self.reader.ask_question(self.words.say("erased.ask", **found) + " ") or "")

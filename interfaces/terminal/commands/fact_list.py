@@ -33,6 +33,8 @@ _LONGEST = 2_000
 _ROWS_OF_MESSAGE = 3
 #: Columns at the end of a row that a word may leave empty.
 _WIDEST_WORD = 10
+#: How important a note is, in a word: from so many of ten.
+_IMPORTANCE = ((8, "high"), (4, "middle"), (0, "low"))
 
 
 def run_facts(context: CommandContext, argument: str) -> None:
@@ -276,8 +278,9 @@ def _show_details(context: CommandContext, fact: Fact) -> None:
     context.aside.line(one_line(" · ".join(_list_details(context, fact)), _LONGEST), "quiet")
     for note in context.memory.notes.of_session(fact.session_id):
         if note.text_id == fact.note:
-            key = "facts.note" if note.topic else "facts.note_bare"
-            context.tell(key, text=note.text, topic=note.topic, importance=note.importance)
+            important = next(name for least, name in _IMPORTANCE if note.importance >= least)
+            about = [*filter(None, [note.topic]), context.words.say(f"facts.importance.{important}")]
+            context.tell("facts.note", text=note.text, about=context.words.say("why.comma").join(about))
     context.tell("facts.evidence", "title")
     for message in context.memory.messages.with_ids(fact.messages):
         who = message.speaker or speaker_name(context, message.role)

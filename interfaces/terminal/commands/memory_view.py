@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
+from collections.abc import Sequence
+from dataclasses import replace
 
 from domain import errors
 from domain.matters import OpenMatter
@@ -23,34 +22,33 @@ from domain.recollection import (
     Recollection,
     Why,
 )
-from domain.records import PERSONAS, Role, Session
+from domain.records import PERSONAS, Role
 from domain.text import one_line
-from domain.tree import Chapter, Leaf
-from interfaces.messages.reasons import Recalled, explain_recall
-from interfaces.terminal.command_context import Choice, CommandContext, read_switch
+from domain.tree import Leaf
+from interfaces.recollections import Recalled, explain_recall
+from interfaces.terminal.command_context import CommandContext, read_switch
 from interfaces.terminal.commands.persona import numbered_versions, version_line
 from interfaces.terminal.reply import ReplyView, step_line
 from interfaces.terminal.screen import Meaning, make_excerpt
-from interfaces.terminal.session_view import day_here, format_local, local_time, session_row
+from interfaces.terminal.session_view import day_here, format_local, local_time
 from jobs.chapters import days_named
 from jobs.greeting import Greeting, due_day
-from language.calendar import day_of
 
 _LINES_OF_PERSONA = 6
 _LAST_CHANGES = 4
 _SNIPPET = 240
 #: So many memories with the words of a quotation are looked through for the quotation itself.
 _LOOKED_THROUGH = 200
-#: So many sessions of a time are shown, the newest of them; and so many of the memories that are archived first.
-_MOST_SESSIONS, _MOST_ARCHIVED = 30, 10
+#: So many of the memories that are archived first are shown.
+_MOST_ARCHIVED = 10
 #: So many facts with given parts are shown.
 _MOST_FACTS = 50
 #: A part of what is searched for: who:Tom, where:"New York", when:2026-05.
 _PART = re.compile(
     r"(?<!\S)(?P<kind>who|what|where|when|topic)[:：](?:[\"“](?P<quoted>[^\"”]+)[\"”]|(?P<word>\S+))", re.I
 )
-#: Parts of a score that are shown: the largest, and none that would show as 0.00.
-_PARTS_SHOWN, _LEAST_PART = 5, 0.005
+#: How well a memory fits, in a word: from which score on; and the parts of a score that are named, the largest.
+_MATCHES, _PARTS_SHOWN, _LEAST_PART = ((1.0, "close"), (0.33, "fair"), (float("-inf"), "loose")), 5, 0.005
 
 
 def run_memory(context: CommandContext, argument: str) -> None:
@@ -227,119 +225,6 @@ def speaker_name(context: CommandContext, role: Role) -> str:
     """Whoever said a turn, by name."""
     conversation, language = context.conversation, context.words.language
     return conversation.person(language) if role == "user" else conversation.companion(language)
-
-
-# -- /life
-
-
-@dataclass(frozen=True)
-class _Numbered:
-    """A chapter as a person sees it: its number, and its depth under other chapters."""
-
-    number: int
-    depth: int
-    chapter: Chapter
-
-
-def show_life(context: CommandContext, argument: str) -> None:
-    """``/life [N|DATE]``."""
-    wanted, chapters = argument.strip(), _number_chapters(context)
-    if not wanted:
-        _show_tree(context, chapters)
-    elif wanted.isdecimal() and 0 < int(wanted[:6]) <= len(chapters):
-        _open_chapter(context, chapters[int(wanted) - 1], chapters)
-    else:
-        _show_time(context, wanted, chapters)
-
-
-def life_choices(context: CommandContext, words: tuple[str, ...]) -> list[Choice]:
-    """The chapters by number, with their titles, for completion."""
-    numbered = () if words else _number_chapters(context)
-    return [Choice(str(one.number), _chapter_title(context, one.chapter)) for one in numbered]
-
-
-def _number_chapters(context: CommandContext) -> list[_Numbered]:
-    """All chapters of sessions, each before those under it, the earliest first."""
-    chapters = [one for one in context.memory.chapters.all() if not one.session_id]
-
-    def under(parent: str, depth: int) -> Iterator[tuple[int, Chapter]]:
-        for one in chapters:
-            if one.parent == parent:
-                yield depth, one
-                yield from under(one.text_id, depth + 1)
-
-    return [_Numbered(number, depth, one) for number, (depth, one) in enumerate(under("", 0), 1)]
-
-
-def _show_tree(context: CommandContext, chapters: Sequence[_Numbered]) -> None:
-    sessions = [one for one in context.memory.sessions.recent(None) if one.status == "archived"]
-    grouped = {number for one in chapters for number in one.chapter.sessions}
-    loose = context.words.count("session", sum(one.number not in grouped for one in sessions))
-    for one in chapters:
-        _chapter_row(context, one)
-    if not chapters:
-        context.tell("life.nothing", size=context.settings.group_size, sessions=loose)
-    else:
-        context.tell("life.loose", "quiet", sessions=loose)
-        context.tell("life.how", "quiet")
-    if context.conversation.llm.describe().demo:
-        context.tell("life.waits", "quiet")
-
-
-def _chapter_row(context: CommandContext, one: _Numbered) -> None:
-    context.aside.one_row(f"{'   ' * one.depth}{one.number:>3} {_describe_chapter(context, one.chapter)}")
-
-
-def _describe_chapter(context: CommandContext, chapter: Chapter) -> str:
-    return f"{day_here(chapter.start)} – {day_here(chapter.end)} · {_chapter_title(context, chapter)}"
-
-
-def _chapter_title(context: CommandContext, chapter: Chapter) -> str:
-    return chapter.title or context.words.say("life.rebuild")
-
-
-def _open_chapter(context: CommandContext, opened: _Numbered, chapters: Sequence[_Numbered]) -> None:
-    chapter = opened.chapter
-    context.aside.line(_describe_chapter(context, chapter), "title")
-    for line in chapter.text.strip().splitlines()[1:]:
-        context.aside.line(line)
-    context.aside.line()
-    context.tell("life.written", "quiet", day=day_here(chapter.stored_at))
-    below = [one for one in chapters if one.chapter.parent == chapter.text_id]
-    for one in below:
-        context.aside.one_row(f"{one.number:>3} {_describe_chapter(context, one.chapter)}", "quiet")
-    if not below:
-        found = map(context.memory.sessions.find, chapter.children)
-        _show_sessions(context, [session for session in found if session])
-
-
-def _show_sessions(context: CommandContext, sessions: Sequence[Session]) -> None:
-    for session in sessions:
-        context.aside.one_row(f"     {session_row(context, session)}", "quiet")
-
-
-def _show_time(context: CommandContext, wanted: str, chapters: Sequence[_Numbered]) -> None:
-    """The chapters and the sessions of a time. Raises UsageError for what is no time."""
-    days = days_named(wanted, context.clock().date())
-    if days is None:
-        raise errors.UsageError("life.unknown", given=wanted)
-    then = [one for one in chapters if _overlaps(one.chapter.start, one.chapter.end, days.first, days.last)]
-    sessions = [
-        one
-        for one in context.memory.sessions.recent(None)
-        if _overlaps(one.start_timestamp, one.start_timestamp, days.first, days.last)
-        and context.memory.messages.rounds(one.session_id, 1)
-    ]
-    for one in then:
-        _chapter_row(context, one)
-    _show_sessions(context, sessions[:_MOST_SESSIONS][::-1])
-    if not then and not sessions:
-        context.tell("life.none_then", first=days.first.isoformat(), last=days.last.isoformat())
-
-
-def _overlaps(start: str, end: str, first: date, last: date) -> bool:
-    starts, ends = day_of(start), day_of(end)
-    return starts is not None and ends is not None and starts <= last and ends >= first
 
 
 # -- the archive
@@ -563,19 +448,19 @@ def _show_external(context: CommandContext, other: RecalledExternal, *, quoted: 
 
 
 def _show_score(context: CommandContext, why: Why) -> None:
-    """The score, what it is made of, the words, the query; a summary may have come with its turns alone."""
+    """How well it fits and by what, the words, the query; a summary may have come with its turns alone."""
     say = context.words.say
-    parts = [say("why.score", score=f"{why.score:.2f}", parts=_largest_parts(context, why))] if why.score else []
+    fit = next(name for least, name in _MATCHES if why.score >= least)
+    parts = [say(f"why.match.{fit}", parts=_largest_parts(context, why))] if why.score else []
     parts += [say("why.words", words=say("why.comma").join(why.words))] if why.words else []
     parts.append(say("why.for", query=one_line(why.query, 60)))
     context.aside.line("    " + " · ".join(parts), "quiet")
 
 
 def _largest_parts(context: CommandContext, why: Why) -> str:
-    counted = [part for part in why.parts if abs(part[1]) >= _LEAST_PART]
-    largest = sorted(counted, key=lambda part: -abs(part[1]))[:_PARTS_SHOWN]
-    shown = [f"{context.words.say(f'score.{name}')} {value:.2f}" for name, value in largest]
-    return context.words.say("why.comma").join(shown) or "–"
+    counted = [part for part in why.parts if part[1] >= _LEAST_PART]
+    largest = sorted(counted, key=lambda part: -part[1])[:_PARTS_SHOWN]
+    return context.words.say("why.comma").join(context.words.say(f"score.{name}") for name, _ in largest) or "–"
 
 
 def _show_unfounded(context: CommandContext, reply: str, recollection: Recollection, here: Sequence[str]) -> None:

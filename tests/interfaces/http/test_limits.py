@@ -19,7 +19,7 @@ from interfaces.http.error_responses import Problem, Problems
 from interfaces.http.guards import Caller
 from interfaces.http.limits import LARGEST_BODY, LONGEST_TEXT, Limits, Quota, _Counted
 from interfaces.messages import Words
-from storage.usage import ProcessUsage
+from storage.registry import ProcessUsage
 from tests.support.program import connected
 from tests.support.served import Server, here, trying, until
 from tests.support.server import ScriptedServer, answer, delta, say, stream, whole

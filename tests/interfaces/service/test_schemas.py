@@ -11,9 +11,10 @@ import pytest
 from pydantic import ValidationError
 
 from interfaces.http.memory_routes import ErrorResponse
-from interfaces.operations import LONGEST_INPUT, OPERATIONS
+from interfaces.operations import OPERATIONS
 from interfaces.service.memory_schemas import ErasedResponse
 from interfaces.service.schemas import (
+    LONGEST_INPUT,
     DebugResponse,
     EndSessionResponse,
     GraphResponse,

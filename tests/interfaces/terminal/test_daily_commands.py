@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from interfaces.messages import LANGUAGES, Words
-from interfaces.terminal.commands.command_table import DAILY, EXAMPLES, GROUPS, TABLE
+from interfaces.messages import LANGUAGES, Words, load_table
+from interfaces.terminal.commands.command_table import DAILY, GROUPS, TABLE
 from interfaces.terminal.commands.program_commands import _failed_job_rows, size_of
 from interfaces.terminal.parsing import ALIASES
 from interfaces.terminal.screen import make_excerpt
@@ -116,8 +116,13 @@ def test_every_command_stands_in_one_group_and_has_examples_of_its_own() -> None
     grouped = [name for names in GROUPS.values() for name in names]
     assert set(DAILY) <= set(grouped)
     assert sorted(grouped) == sorted(command.name for command in TABLE)
-    assert {typed.split()[0] for typed, _, _ in EXAMPLES} == {f"/{command.name}" for command in TABLE}
-    assert all(english and chinese for _, english, chinese in EXAMPLES)
+    tables = [load_table(language) for language in LANGUAGES]
+    for command in TABLE:
+        english, chinese = (
+            [line.split(" — ") for line in table[f"help.example.{command.name}"].splitlines()] for table in tables
+        )
+        assert [typed for typed, _ in english] == [typed for typed, _ in chinese]
+        assert {typed.split()[0] for typed, _ in english} == {f"/{command.name}"}
 
 
 def test_help_of_one_command_shows_examples(chat: Chat) -> None:

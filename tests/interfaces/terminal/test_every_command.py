@@ -33,7 +33,7 @@ SHOWN = {
     "facts": ("Ann lives in Oslo.", "Ann lives in Oslo."),
     "open": ("Nothing is open.", "眼下没有惦记的事。"),
     "ask": ("What do you want to know?", "想知道什么？"),
-    "why": ("/why full: with scores", "/why full：附分数"),
+    "why": ("/why full: in detail", "/why full：详细"),
     "forget": ("What should I forget?", "要忘掉什么？"),
     "erased": ("Nothing has been erased here.", "这里没有抹去过什么。"),
     "persona": ("User persona", "你的画像"),

@@ -276,7 +276,7 @@ def test_one_fact_shows_the_words_it_rests_on_and_what_happened_to_it(
 # -- decided by a person
 
 
-@pytest.mark.parametrize(("language", "note"), [("en", "Note (importance 5): "), ("zh", "笔记（重要性 5）：")])
+@pytest.mark.parametrize(("language", "note"), [("en", "Note (of some importance): "), ("zh", "笔记（一般）：")])
 def test_a_note_without_a_topic_names_none(asked: Callable[..., str], language: str, note: str) -> None:
     assert note in asked("My dog is called Biscuit.", "/save", "/facts 1", LANGUAGE=language)
 

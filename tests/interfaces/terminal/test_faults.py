@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from domain import errors
-from interfaces.messages.en import MESSAGES
+from interfaces.messages import load_table
 from tests.interfaces.terminal.pseudo import Terminal, chatting
 from tests.support.faults import FAULTS, HELLO, Fault
 from tests.support.program import KEY, Ran, asked, connected, in_flight, interrupted, run, started, stored
@@ -43,6 +43,7 @@ from tests.support.server import (
 _MARK = "/endofrow"
 _MARKED = "There is no command /endofrow"
 #: What may stand beside a row and says nothing of it.
+MESSAGES = load_table("en")
 _BESIDE = (MESSAGES["recall.degraded"].split("{")[0],)
 #: So does how full the context is, once a server that refused a prompt named its limit; a share comes before it.
 _FULL = MESSAGES["context.much"].split("}")[1].split("{")[0]

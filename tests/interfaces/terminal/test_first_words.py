@@ -16,7 +16,7 @@ import pytest
 from domain.facts import Learned
 from domain.matters import NewMatter
 from domain.workers import CancelToken
-from interfaces.terminal.first_words import FirstWords
+from interfaces.terminal.work_runner import FirstWords
 from memory import Memory
 from tests.contract.test_knowing import window_of
 from tests.interfaces.terminal.conftest import Chat

@@ -18,9 +18,9 @@ import pytest
 
 from conversation import Conversation
 from interfaces.interrupting import Wishes
-from interfaces.terminal.first_words import FirstWords
 from interfaces.terminal.line_source import TypeAhead
 from interfaces.terminal.prompting import EditorLine, PromptHistory, PromptHooks, Terminal
+from interfaces.terminal.work_runner import FirstWords
 from tests.interfaces.terminal.conftest import Chat
 from tests.support.server import ScriptedServer, hang, say, status, vectors
 

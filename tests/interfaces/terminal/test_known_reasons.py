@@ -79,6 +79,7 @@ def test_why_tells_what_became_of_a_message_and_which_facts_were_handed_over(
     terminal.see(f"{changed} · {KNOWN[language][2]}", times=2)
     terminal.see(f"2026-05-02 · {fact} ", times=2)
     terminal.see(load_table(language)["reason.answers"], times=2)
+    assert not re.search(r"\b\d+\.\d\d\b", terminal.text()), "how well it fits is said in words"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from domain.errors import StorageError
 from language.words import tokens
 from storage.postgres import database
 from storage.postgres.database import TAKE_DUE, ServedUsage, Server
-from storage.repositories import OnServer, Repositories, open_repositories
+from storage.repositories import OnServer, Repositories
 from tests.contract.stores import QUIET, SetStamp
 from tests.storage.postgres.server import own_database
 from tests.support.served import until
@@ -31,7 +31,7 @@ def name_of(person: int) -> str:
 
 def memory_of(server: Server, person: int, folder: Path) -> Repositories:
     place = OnServer(folder, server, name_of(person))
-    return open_repositories(place, tokens, SetStamp(), QUIET, server.programs)  # type: ignore[arg-type]
+    return Repositories(place, tokens, SetStamp(), QUIET, server.programs)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from storage.engine import set_meta
 from storage.erasure import find_traces, forms
 from storage.postgres.database import Server
 from storage.postgres.setup import OWNER, rewrite
-from storage.repositories import OnServer, open_repositories
+from storage.repositories import OnServer, Repositories
 from tests.contract.stores import QUIET, SetStamp, Store, Teller
 from tests.contract.test_finding import embed_all
 from tests.contract.test_knowing import learned, new_fact
@@ -46,7 +46,7 @@ def server(url: str) -> Iterator[Server]:
 
 def opened(server: Server, folder: Path, name: str = "ann") -> Store:
     stamp = SetStamp()
-    of = open_repositories(OnServer(folder, server, name), tokens, stamp, QUIET)  # type: ignore[arg-type]
+    of = Repositories(OnServer(folder, server, name), tokens, stamp, QUIET)  # type: ignore[arg-type]
     return Store(of, stamp, folder)
 
 

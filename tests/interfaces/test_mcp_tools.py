@@ -17,7 +17,7 @@ from mcp_types import INVALID_PARAMS
 from pydantic import BaseModel
 
 from domain import errors
-from interfaces.mcp.server import make_server
+from interfaces.mcp_server import make_server
 from interfaces.messages import Words
 from interfaces.operations import Memories
 from people import EVERYBODY

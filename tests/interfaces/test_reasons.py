@@ -9,7 +9,7 @@ import pytest
 
 from domain.recollection import RecalledChapter, RecalledFact, RecalledMessage, RecalledSummary, Why
 from interfaces.messages import LANGUAGES, Words, load_table
-from interfaces.messages.reasons import explain_recall
+from interfaces.recollections import explain_recall
 from recall.ranking import BY_MEANING, BY_WORDS
 
 WHEN = "2026-11-16T19:00:00+00:00"

@@ -12,8 +12,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.interfaces.mcp.speaking import REVISION, host
 from tests.interfaces.terminal.pseudo import ROOT, environment
+from tests.support.mcp import REVISION, host
 from tests.support.program import run, stored
 
 

@@ -1,1 +1,0 @@
-"""The memory for models that call tools."""
