@@ -188,9 +188,7 @@ _OF_OTHERS = pattern_of(
 )
 #: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
 _THEIRS = r"(?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate)"
-_OTHERS = (
-    r"(?:boss|manager|colleague|co-?worker|neighbou?r|teacher|professor|roommate|flatmate|classmate)"
-)
+_OTHERS = r"(?:boss|manager|colleague|co-?worker|neighbou?r|teacher|professor|roommate|flatmate|classmate)"
 _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
 #: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
 _UNSETTLED = pattern_of(
