@@ -234,7 +234,9 @@ class ClientHistory:
             digests = ((place.asked[number].digest, known) for number, known in place.known.items())
             for digest, known in ((digest, known) for digest, known in digests if digest not in known.digests):
                 self._memory.clients.record_digest(digest, known.session_id, known.text_id, known.message)
-            session_id = place.session_id or self._memory.sessions.start_for(self._client, place.key).session_id
+            session_id = (
+                place.session_id or self._memory.sessions.start(client=self._client, client_key=place.key).session_id
+            )
             for one in place.before:
                 if self._memory.erased.holds([one.text, one.replies]):
                     continue

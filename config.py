@@ -43,11 +43,7 @@ def load_settings(
     path = env_file or home / ".env"
     problems: list[tuple[str, dict[str, object]]] = []
     written, unread = _read_env(path, env_file is not None, problems)
-    places: tuple[tuple[Source, Mapping[str, str]], ...] = (
-        ("flag", flags or {}),
-        ("environment", environment),
-        (".env", written),
-    )
+    places: dict[Source, Mapping[str, str]] = {"flag": flags or {}, "environment": environment, ".env": written}
     values: dict[str, Any] = {}
     sources: dict[str, Source] = {}
     for setting in TABLE:
@@ -94,8 +90,8 @@ def _read_env(
     return {one.key: one.value for one in read if one.key and one.value is not None}, unread
 
 
-def _first_value(setting: Setting, places: tuple[tuple[Source, Mapping[str, str]], ...]) -> tuple[str, Source]:
-    for source, values in places:
+def _first_value(setting: Setting, places: Mapping[Source, Mapping[str, str]]) -> tuple[str, Source]:
+    for source, values in places.items():
         if values.get(setting.name, "") != "":
             return values[setting.name], source
     return setting.default, "default"

@@ -15,16 +15,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from client_history import ClientHistory, ClientMessage, HistoryPlace, StoredRequest
 from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, TurnEvent
-from domain.facts import Fact, NewFact, SessionChanges
-from domain.imports import IMPORT_CLIENT
-from domain.matters import MatterStatus, OpenMatter
+from domain.facts import SessionChanges
 from domain.quotations import check_quotations, without_quotations
 from domain.receipts import ErasedMeanwhile
 from domain.recollection import Recollection
 from domain.records import (
+    IMPORT_CLIENT,
     PERSONAS,
     PREFIX,
     ErasureScope,
@@ -40,18 +38,19 @@ from domain.settings import Settings
 from domain.text import check_input
 from domain.workers import CancelToken
 from jobs.asking import Asking
-from jobs.forgetting import ForgetOutcome, follow_forget_request
 from jobs.maintenance import Maintenance
-from language.forget_requests import mark_hidden, replace_hidden
 from language.scripts import Language, estimate, language_of, language_of_address
 from llm import Layers, Llm, ModelAnswer, PromptMessage, matter_records, names_for_prompt
 from memory import Memory
 from models.memories import annotated_persona, ids_shown
 from prompts import TEMPLATES
-from recall.questions import build_queries, wants_plan
 from storage.rounds import VoiceState
 
 if TYPE_CHECKING:
+    from client_history import ClientHistory, ClientMessage, HistoryPlace, StoredRequest
+    from domain.facts import Fact, NewFact
+    from domain.matters import MatterStatus, OpenMatter
+    from jobs.forgetting import ForgetOutcome
     from jobs.greeting import Greeting
     from jobs.rebuild import EraseEvent
     from jobs.saving import SaveEvent
@@ -189,6 +188,8 @@ class TurnSteps:
 
     def history(self, client: str) -> ClientHistory:
         """The sessions of a kind of client."""
+        from client_history import ClientHistory
+
         return ClientHistory(self.memory, client, self.clock, archive_after=self.settings.archive_after)
 
     def client_request(self, chat: ClientChat, *, ranking: Ranking = "messages") -> TurnRequest:
@@ -221,6 +222,8 @@ class TurnSteps:
             from jobs.client_memories import recall_client_notes
 
             return Recollection(notes=tuple(recall_client_notes(self.memory, self.llm, request.text)))
+        from recall.questions import build_queries, wants_plan
+
         said = [without_quotations(words) for _, words in request.before[-_RECENT - 1 :]]
         text, recent, session_id = request.text, said[-_RECENT:], request.session_id
         try:
@@ -278,7 +281,10 @@ class TurnSteps:
         return replace(
             layers,
             summary=summary.summary if summary else "",
-            rounds=replace_hidden(request.rounds, templates.hidden, templates.hidden_reply),
+            rounds=tuple(
+                one.with_words(templates.hidden, templates.hidden_reply) if one.hidden else one
+                for one in request.rounds
+            ),
             last_spoken=memory.previous_round_end(request.session_id, request.rounds, now, LARGE_GAP),
         )
 
@@ -371,18 +377,22 @@ class TurnSteps:
         """Note that the person answered what the companion said first, and what was in the prompt as near."""
         matters = self.memory.matters
         if request.greeting:
-            from facts.matters import asks_not_to_be_asked
+            from facts.matters import after_asking, asks_not_to_be_asked, takes_up
 
             matters.set_greeting(request.greeting.at, 0)
-            refused = asks_not_to_be_asked(request.text)
+            refused, asked_at = asks_not_to_be_asked(request.text), datetime.fromisoformat(request.greeting.at)
             for one in request.greeting.matters:
-                answered: MatterStatus = "asked" if one.yearly else "answered"
-                matters.set_status(one.number, "dropped" if refused else answered, one.yearly)
+                answered: MatterStatus = "asked" if one.yearly or not takes_up(one, request.text) else "answered"
+                matters.set_status(
+                    one.number, "dropped" if refused else answered, one.yearly, after_asking(one, asked_at)
+                )
         if request.coming:
             matters.note_shown(one.number for one in request.coming)
 
     def hide_forgotten(self, spoken: Round, unwritten: Sequence[Round] = ()) -> ForgetOutcome:
         """Hide what a round asks to have forgotten; no later prompt holds it. A model reads the request later."""
+        from jobs.forgetting import follow_forget_request
+
         return follow_forget_request(self.memory, spoken, unwritten, readable=not self.settings.demo)
 
 
@@ -478,7 +488,8 @@ class Conversation:
         """
         if self._nothing_near or self._unwritten is not None:
             return ()
-        waiting, near = self.memory.matters.with_status(("pending", "asked")), list[OpenMatter]()
+        near: list[OpenMatter] = []
+        waiting = self.memory.matters.with_status(("pending", "asked"))
         if waiting:
             from facts.matters import coming_up
 
@@ -588,7 +599,7 @@ class Conversation:
             (request.started, self.steps.now()), reply.finish,
         )  # fmt: skip
         forget = self.steps.hide_forgotten(spoken, unwritten)
-        unwritten[:] = [mark_hidden(one) if one in forget.rounds else one for one in (*unwritten, spoken)]
+        unwritten[:] = [one.mark_hidden() if one in forget.rounds else one for one in (*unwritten, spoken)]
         return StoredTurn(spoken, forget)
 
     # -- compaction -----------------------------------------------------------------------------------------------
@@ -625,7 +636,7 @@ class Conversation:
         if not asked:
             return 0
         if self._unwritten:
-            marked = [mark_hidden(one, hidden=keep) if one.user.text_id in asked else one for one in self._unwritten]
+            marked = [one.mark_hidden(hidden=keep) if one.user.text_id in asked else one for one in self._unwritten]
             self._unwritten[:] = marked
         (self.memory.rounds.hide if keep else self.memory.rounds.unhide)(asked)
         self.start_maintenance()

@@ -19,29 +19,28 @@ from typing import TYPE_CHECKING
 from domain import errors
 from domain import text as texts
 from domain.events import Notice, Reply, ReplyEvent, StreamEvent
-from domain.facts import Fact, NewFact
-from domain.indexes import Embedder
-from domain.matters import OpenMatter
 from domain.quotations import without_quotations
 from domain.recollection import Recollection
 from domain.records import Message, Role, Round
 from domain.settings import ModelDescription, Settings, describe_model
-from domain.tree import Member
 from domain.workers import CancelToken
 from facts.slots import NO_NAMES, Names
 from language.calendar import age_in, away_in, date_of, day_in, day_of, weekday_in, whole_day_in
 from language.scripts import Language, language_of
-from language.yearly import YearlyDay
 from models.chat import ChatModel, Patience, PromptMessage, answer_of, merge_messages, save_partial_reply, summary_of
 from models.client import open_client
 from models.embeddings import BestEmbedder, own_embedder, remote_embedder
 from models.memories import RecordContext, explain_records, prompt_records
-from models.relaying import Relay
 from prompts import TEMPLATES, Material, SearchTask, Templates
 
 if TYPE_CHECKING:
+    from domain.facts import Fact, NewFact
+    from domain.indexes import Embedder
+    from domain.matters import OpenMatter
+    from domain.tree import Member
     from facts.spans import Testimony
     from models.client import Transport
+    from models.relaying import Relay
     from models.tasks import ExtractionTask, PersonaTask, Task
 
 __all__ = ["Layers", "Llm", "ModelAnswer", "PromptMessage", "assemble_prompt", "profile_and_memories"]
@@ -167,9 +166,11 @@ def _fence_coming(layers: Layers, boundary: str) -> str:
 
 def matter_records(matters: Sequence[OpenMatter], language: Language, now: datetime, boundary: str) -> Iterator[str]:
     """Open matters as lines of JSON: the words, who said them when, their day and how far away that is."""
+    from language.yearly import YearlyDay
+
     for one in matters:
         yearly = YearlyDay.parse(one.yearly)
-        due = yearly.next_on(now.date()) if yearly else day_of(one.due_from)
+        due = yearly.nearest(now.date()) if yearly else day_of(one.due_from)
         said = day_of(one.said)
         record: dict[str, str] = {
             "open": one.kind,
@@ -186,6 +187,8 @@ def matter_records(matters: Sequence[OpenMatter], language: Language, now: datet
             }
         if one.role == "assistant":
             record["by"] = "you"
+        if one.sensitivity == "care" and one.asked and not yearly:
+            record["asked"] = "once"
         yield texts.encode_json(record)
 
 
@@ -288,13 +291,13 @@ class Llm:
         transport: Transport | None = None,
         patience: Patience | None = None,
         boundary: Callable[[], str] = texts.new_boundary,
-        stream: bool = True,
     ) -> None:
         self.settings = settings
         self.clock = clock
         self.log = log
         self._boundary = boundary
-        self._stream = stream
+        #: Whether replies are streamed where a caller does not say it.
+        self.stream = True
         self._described = describe_model(settings)
         self._client = open_client(settings, transport)
         self._remote = remote_embedder(settings, log, clock, transport)
@@ -327,6 +330,8 @@ class Llm:
 
     def relay(self, *, vectors: bool = False) -> Relay:
         """What passes requests of other programs on to the chat server; for ``vectors`` to theirs, if there is one."""
+        from models.relaying import Relay
+
         client = self._remote.client if vectors and self._remote else self._client
         return Relay(client, self._described.model, self.clock)
 
@@ -348,7 +353,7 @@ class Llm:
         options: Mapping[str, float] | None = None,
     ) -> Iterator[ReplyEvent]:
         """The events of one reply, as ``ChatModel.stream_reply`` yields them; ``metadata`` goes with the request."""
-        stream = self._stream if stream is None else stream
+        stream = self.stream if stream is None else stream
         return self._chat.stream_reply(messages, stop, stream=stream, metadata=metadata, options=options)
 
     def answer(

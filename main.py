@@ -1,9 +1,9 @@
 """Old Friend (老友): a chatbot in the terminal that remembers you. Start here.
 
 ``main`` reads the command line and the settings, wires everything together and returns the exit code;
-``_run_chat_loop`` is the loop: read, then a command or a turn, then show. Nothing heavy is imported on the way to the
-first prompt: libraries, commands and jobs load in a thread behind it (``wiring.BEHIND_THE_PROMPT``). A test watches
-over that.
+``_run_chat_loop`` is the loop: read, then a command or a turn, then show. ``--help`` loads the command line alone.
+Nothing heavy is imported on the way to the first prompt: libraries, commands and jobs load in a thread behind it
+(``wiring.BEHIND_THE_PROMPT``). A test watches over that.
 """
 
 from __future__ import annotations
@@ -25,21 +25,19 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import config
-from conversation import Conversation
 from domain import errors
 from domain.errors import Exit
-from domain.workers import Again, Worker
-from interfaces.debug_log import DebugLog
-from interfaces.interrupting import Wishes, catch_signals
-from interfaces.terminal import arguments
-from interfaces.terminal.arguments import Options
-from interfaces.terminal.command_context import Restart
-from interfaces.terminal.repl import Repl
-from interfaces.terminal.screen import is_gone
-from interfaces.terminal.wiring import Program, Streams, make_warmer, open_conversation, wire_chat, words_for
+from interfaces.messages import words_for
+from interfaces.terminal.arguments import Options, parse_arguments
+
+if TYPE_CHECKING:
+    from conversation import Conversation
+    from domain.workers import Again
+    from interfaces.interrupting import Wishes
+    from interfaces.terminal.repl import Repl
+    from interfaces.terminal.wiring import Program
 
 VERSION = "0.1.0"
 HERE = Path(__file__).resolve().parent
@@ -49,33 +47,42 @@ _MAINTAIN_EVERY = 600.0
 
 def main(given: Sequence[str] | None = None) -> int:
     """Run the program; the exit code."""
-    streams = Streams(sys.stdin, sys.stdout, sys.stderr, os.environ)
+    words = words_for(None, os.environ)
     try:
-        words = words_for(None, streams.environment)
-        options = arguments.parse_arguments(sys.argv[1:] if given is None else given, words)
+        options = parse_arguments(sys.argv[1:] if given is None else given, words)
         if options.help or options.version:
             print(options.help or f"Old Friend {VERSION}", flush=True)
             return Exit.OK
-        return _run_until_left(options, streams)
+        return _run_until_left(options)
     except errors.OldFriendError as error:
-        print(words_for(None, streams.environment).describe_error(error), file=sys.stderr)
+        print(words.describe_error(error), file=sys.stderr)
         return error.exit_code
     except Exception as fault:  # before there is a log
+        from interfaces.terminal.screen import is_gone
+
         if is_gone(fault):
             return Exit.FAILED
-        print(words_for(None, streams.environment).say("error.unstarted", kind=fault), file=sys.stderr)
+        print(words.say("error.unstarted", kind=fault), file=sys.stderr)
         return Exit.FAILED
 
 
-def _run_until_left(options: Options, streams: Streams) -> Exit:
+def _run_until_left(options: Options) -> Exit:
+    from interfaces.interrupting import catch_signals
+
     with catch_signals() as wishes:
-        while isinstance(ended := _run_program(options, streams, wishes), Options):
+        while isinstance(ended := _run_program(options, wishes), Options):
             options = ended
     return ended
 
 
-def _run_program(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
+def _run_program(options: Options, wishes: Wishes) -> Exit | Options:
     """Open everything, chat, close everything. Returns the options to start again with where settings changed."""
+    import config
+    from interfaces.debug_log import DebugLog
+    from interfaces.terminal.screen import is_gone
+    from interfaces.terminal.wiring import Program, Streams, open_conversation
+
+    streams = Streams(sys.stdin, sys.stdout, sys.stderr, os.environ)
     settings = config.load_settings(config.home_of(HERE), streams.environment, options.settings_flags, options.env_file)
     debug = DebugLog(settings.log_dir, settings.secrets, on=settings.debug)
     program = Program(settings, options, streams, debug, wishes, _read_clock, _new_id, VERSION)
@@ -102,6 +109,9 @@ def _run_program(options: Options, streams: Streams, wishes: Wishes) -> Exit | O
 
 def _run_chat(program: Program, conversation: Conversation) -> Exit | Options:
     """Chat with a person or run a script, until it ends."""
+    from domain.workers import Worker
+    from interfaces.terminal.command_context import Restart
+    from interfaces.terminal.wiring import make_warmer, wire_chat
 
     def maintain() -> Again:
         """Do in the background what is due by now, and look again later: a chat may stay open for days."""

@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, get_args
@@ -31,15 +31,12 @@ from typing import TYPE_CHECKING, get_args
 from domain import errors
 from domain.facts import Fact, SessionChanges
 from domain.files import make_private_folder
-from domain.imports import IMPORT_CLIENT
-from domain.indexes import Embedder
 from domain.matters import MatterStatus, OpenMatter
 from domain.recollection import Annotation, Client, FactFilter, RecallLimits, RecallRequest, Recollection
-from domain.records import SERVICE_CLIENT, Message, Persona, Round, Session
+from domain.records import IMPORT_CLIENT, SERVICE_CLIENT, Message, Persona, Round, Session
 from domain.settings import ExternalMemory
 from domain.workers import Workers
 from facts.slots import OWN_NAMES, Names, find_asked_slots, stated_names
-from language.forget_requests import Reading
 from language.scripts import Language, language_of
 from language.words import forms_of_all, tokens
 from recall.annotations import annotations_of_lines
@@ -49,20 +46,22 @@ from storage.clients import Clients
 from storage.engine import Commit, Stamp, read_meta, set_meta
 from storage.erased import SaidMessage
 from storage.erasure import Eraser, LeaveOut, Scrub, settle_copy
-from storage.imports import Imports
 from storage.programs import Programs
 from storage.registry import Registry, files_of_others, own_place
 from storage.repositories import OnServer, Repositories, initialise_database, open_vectors, rewrite_database
 from storage.rounds import Rounds, Voice
 
 if TYPE_CHECKING:
+    from domain.indexes import Embedder
+    from language.forget_requests import Reading
     from recall.external import ExternalMemories
     from recall.retriever import OwnMemories, Retriever
+    from storage.imports import Imports
     from storage.vectors.indexing import AnyVectors, Indexing
 
 __all__ = [
-    "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "move_person", "own_place",
-    "restore", "restore_portable", "rewrite_database", "write_portable",
+    "LeaveOut", "Memory", "Prepare", "Surroundings", "back_up", "initialise_database", "leaving_out_erased",
+    "move_person", "own_place", "restore", "restore_portable", "rewrite_database", "write_portable",
 ]  # fmt: skip
 
 #: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
@@ -81,6 +80,20 @@ _SCRUB_TIMEOUT = 600.0
 _LATER_READ = 5_000
 #: Most facts that pass a filter and are compared with a query.
 _FILTERED = 500
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is outside of a memory's folder and matters to it.
+
+    A proof searches the folders ``searched`` too, and ``scrubbers`` clean them of what is erased; ``external`` are
+    memories of other programs that are read, ``workers`` the threads that it shares with other memories.
+    """
+
+    searched: Sequence[Path] = ()
+    scrubbers: Sequence[Scrub] = ()
+    external: Sequence[ExternalMemory] = ()
+    workers: Workers | None = None
 
 
 @dataclass(frozen=True)
@@ -131,16 +144,13 @@ class Memory:
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
         log: logging.Logger,
-        also_searched: Sequence[Path] = (),
-        scrubbers: Sequence[Scrub] = (),
-        workers: Workers | None = None,
-        external: Sequence[ExternalMemory] = (),
+        around: Surroundings = Surroundings(),
     ) -> None:
         self.folder = folder = place.folder if isinstance(place, OnServer) else place
         self._place = place
         self._embedder = embedder
         self._log = log
-        self._workers = workers
+        self._workers = around.workers
         self._closed = False
         self._search: _Search | None = None
         self._opening = Lock()
@@ -161,17 +171,16 @@ class Memory:
             self.erased, self.units = of.erased, of.units
             self.voice = Voice(of.database)
             self.rounds = Rounds(of)
-            self.imports = Imports(of, self.rounds)
             self.clients = Clients(of)
-            searched, besides = [folder, *also_searched], files_of_others(folder)
-            self.erasure = Eraser(of, self.rounds, self.imports, searched, self._scrub_index, scrubbers, besides)
+            searched, besides = [folder, *around.searched], files_of_others(folder)
+            self.erasure = Eraser(of, self.rounds, searched, self._scrub_index, around.scrubbers, besides)
             self.path = of.database.path
             of.database.on_commit(self._update_index)
             self.external: ExternalMemories | None = None
-            if external:
+            if around.external:
                 from recall.external import ExternalMemories
 
-                self.external = ExternalMemories(external, folder, embedder, log, of)
+                self.external = ExternalMemories(around.external, folder, embedder, log, of)
             if isinstance(place, OnServer):
                 place.server.hold(place.person, (clock() + _LOOK_AGAIN).timestamp())
             opened.pop_all()
@@ -249,6 +258,13 @@ class Memory:
             self._programs.leave()
             if isinstance(self._place, OnServer) and self._place.alone:
                 self._place.server.close()
+
+    @cached_property
+    def imports(self) -> Imports:
+        """What other programs exported. The first use loads it."""
+        from storage.imports import Imports
+
+        return Imports(self._of, self.rounds)
 
     def commit(self) -> None:
         """Commit what was stored and waits for it. Raises StorageError where that fails, or has failed."""
@@ -346,12 +362,14 @@ class Memory:
             if mark:
                 self.matters.note_settled(mark)
             for one in became.values():
-                self.matters.set_status(one.number, one.status, one.yearly)
+                self.matters.set_status(one.number, one.status, one.yearly, one.next_review)
             last, unanswered = self.matters.greeting()
             if unanswered and any(one.status in ("answered", "closed") for one in became.values()):
                 self.matters.set_greeting(last, 0)  # the person took it up
         found = (
-            replace(one, status=new.status, yearly=new.yearly) if (new := became.get(one.number)) else one
+            replace(one, status=new.status, yearly=new.yearly, next_review=new.next_review)
+            if (new := became.get(one.number))
+            else one
             for one in matters
         )
         return [one for one in found if one.is_open]
@@ -390,11 +408,13 @@ class Memory:
             search.index.start()
             search.own.warm()
             search.index.await_open(_OPENING)
-        rounds = self.messages.context(session_id) if besides_context else ()
-        in_context = [message.seq for spoken in rounds for message in spoken.messages]
-        hidden = None if besides_session else in_context
-        asked = RecallRequest(queries, session_id, now, limits, hidden, recent, gated=gated, apart=apart)
-        return self._with_clients(search.retriever.recall(asked))
+        with self._of.database.reading():
+            self._of.database.ahead(lambda: self.messages.context(session_id), *search.own.reads(session_id))
+            rounds = self.messages.context(session_id) if besides_context else ()
+            in_context = [message.seq for spoken in rounds for message in spoken.messages]
+            hidden = None if besides_session else in_context
+            asked = RecallRequest(queries, session_id, now, limits, hidden, recent, gated=gated, apart=apart)
+            return self._with_clients(search.retriever.recall(asked))
 
     def _with_clients(self, found: Recollection) -> Recollection:
         """The recollection with the kind of client that stored each message and summary."""

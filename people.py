@@ -6,7 +6,7 @@ companions share the models, the registry and a few threads, and nothing else.
 
     companion(person) -> its place -> opened, if it is not -> used -> released -> closed, when others need the room
 
-Guarantees: a memory is opened on demand by one thread, and no other person waits for that; at most ``most_open`` unused
+Guarantees: a memory is opened on demand by one thread, and no other person waits for that; at most OPEN_MEMORIES unused
 ones stay open; one in use is never closed; a failed opening leaves nothing; what one person said is in no other
 person's folder, prompt or answer.
 """
@@ -33,27 +33,17 @@ from companion import Companion
 from domain.errors import DataInUse, EmbeddingError, StorageError, UsageError
 from domain.files import storage_error
 from domain.receipts import ErasureReceipt
+from domain.records import EVERYBODY, ME
 from domain.settings import Settings
 from domain.workers import AT_ONCE, Again, CancelToken, Worker, Workers
 from jobs.maintenance import Maintenance
 from jobs.scheduler import Scheduler
 from llm import Llm
-from memory import Memory
+from memory import Memory, Surroundings
 from storage.erasure import Needles, Scrub
 from storage.jobs import JobKind
 from storage.programs import FolderLock
-from storage.registry import (
-    EVERYBODY,
-    ME,
-    PEOPLE,
-    Instruction,
-    Registry,
-    Token,
-    Usage,
-    folder_of,
-    has_memory,
-    registry_in,
-)  # fmt: skip
+from storage.registry import PEOPLE, Instruction, Registry, Token, Usage, folder_of, has_memory, registry_in
 from storage.repositories import OnServer
 
 #: What else is known of people, for whoever serves them.
@@ -105,23 +95,17 @@ class People:
 
     def __init__(
         self,
-        settings: Settings,
         llm: Llm,
         registry: Registry,
-        log: logging.Logger,
         *,
-        clock: Callable[[], datetime],
         new_id: Callable[[], str],
-        most_open: int,
         scrubbers_of: Callable[[Path], Sequence[Scrub]] = lambda folder: (),
     ) -> None:
         """``scrubbers_of`` the folder of a memory: what cleans its prompt history, and the logs of all, of what is
         erased there.
         """
-        self.settings = settings
+        self.llm, self.settings, self.clock = llm, llm.settings, llm.clock
         self.registry = registry
-        self.llm = llm
-        self.clock = clock
         self.new_id = new_id
         self.index_workers = Workers("old-friend-index", _INDEX_THREADS, _LINGER)
         self._meeting = ThreadPoolExecutor(_MEETING, "old-friend-meeting")
@@ -131,8 +115,7 @@ class People:
         self._resumed = Event()
         self._resumed.set()
         #: The log, for the owner's eyes only.
-        self.log = log
-        self._most_open = most_open
+        self.log = llm.log
         self._scrubbers_of = scrubbers_of
         self._scrubbing = Lock()
         self._changed = Condition()
@@ -140,14 +123,14 @@ class People:
         self._shut: set[str] = set()
         #: The least recently used first.
         self._places: OrderedDict[Key, _Place] = OrderedDict()
-        self._upkeep = Worker("old-friend-people", self._do_upkeep, log)
+        self._upkeep = Worker("old-friend-people", self._do_upkeep, self.log)
         self._keep_at = time.monotonic() + _KEEP_EVERY
         self._upkeep.start()
         #: What is due and could not be opened: another server would fare no better.
         self._failed: list[Key] = []
         self._retry_at = self._keep_at
         self._when_due: Callable[[Companion], None] = Companion.start_maintenance
-        self._due = Worker("old-friend-due", self._open_due, log)
+        self._due = Worker("old-friend-due", self._open_due, self.log)
 
     def prepare(self) -> None:
         """Load what is heavy, a second or two; without this, the first person waits for it."""
@@ -258,14 +241,7 @@ class People:
         keys = self.registry.due_companions()
 
         def resume() -> None:
-            for person, instruction in keys:
-                if self._closing.is_set:
-                    break
-                try:
-                    with self.known_companion(person, instruction) as companion:
-                        companion.maintenance.queue.request("client_history", at_once=True)
-                except Exception as fault:  # other memories are not to wait for this one
-                    self.log.error("a client history could not be resumed", exc_info=fault)
+            self._open_each(keys, lambda one: one.maintenance.queue.request("client_history", at_once=True))
             self._resumed.set()
 
         if keys:
@@ -290,18 +266,24 @@ class People:
         if time.monotonic() >= self._retry_at:
             self._retry_at = time.monotonic() + _KEEP_EVERY
             again, self._failed = self._failed, []
-        for person, instruction in due + again:
+        self._failed += self._open_each(due + again, self._when_due)
+        return AT_ONCE if len(due) == _DUE_AT_ONCE else _LOOK_FOR_DUE
+
+    def _open_each(self, keys: Sequence[Key], visit: Callable[[Companion], None]) -> list[Key]:
+        """Open these one by one and do this with each; those that failed. No other memory waits for one of them."""
+        failed = list[Key]()
+        for person, instruction in keys:
             if self._closing.is_set:
                 break
             try:
                 with self.known_companion(person, instruction) as companion:
-                    self._when_due(companion)
+                    visit(companion)
             except UsageError:
                 continue  # no one is known by this name, or no more
-            except Exception as fault:  # other memories are not to wait for this one
-                self.log.error("a memory that is due could not be opened", exc_info=fault)
-                self._failed.append((person, instruction))
-        return AT_ONCE if len(due) == _DUE_AT_ONCE else _LOOK_FOR_DUE
+            except Exception as fault:
+                self.log.error("a memory in which something is due could not be opened", exc_info=fault)
+                failed.append((person, instruction))
+        return failed
 
     def _settle_client_history(self, companion: Companion, instruction: int | None, cancel: CancelToken) -> None:
         """Nothing is owed any more. A turn that makes something due notes it before it stores it, under this lock."""
@@ -421,8 +403,10 @@ class People:
     def _open_memory(self, folder: Path, place: Path | OnServer, person: str) -> Memory:
         return Memory(
             place, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
-            also_searched=[self.settings.log_dir], scrubbers=self._make_scrubbers(folder), workers=self.index_workers,
-            external=self.settings.external_memories if person == ME else (),
+            around=Surroundings(
+                [self.settings.log_dir], self._make_scrubbers(folder),
+                self.settings.external_memories if person == ME else (), self.index_workers,
+            ),
         )  # fmt: skip
 
     def _make_scrubbers(self, folder: Path) -> list[Scrub]:
@@ -457,7 +441,7 @@ class People:
     def _next_to_close(self, spare: int = 0, *, busy: bool = False) -> _Place | None:
         """Where too many are open, the one used least recently of those that can be closed, or of the ``busy``."""
         places = [place for place in self._places.values() if place.companion]
-        if len(places) <= self._most_open + spare:
+        if len(places) <= self.settings.open_memories + spare:
             return None
         return next((one for one in places if not one.users and one.companion and one.companion.busy == busy), None)
 
@@ -494,14 +478,9 @@ def open_people(
     with (
         closing(Registry(registry_in(settings.data_dir), clock, settings.database_url)) as registry,
         closing(Llm(settings, log, clock=clock)) as llm,
+        closing(People(llm, registry, new_id=new_id, scrubbers_of=scrubbers_of)) as people,
     ):
-        people = People(
-            settings, llm, registry, log,
-            clock=clock, new_id=new_id, most_open=settings.open_memories,
-            scrubbers_of=scrubbers_of,
-        )  # fmt: skip
-        with closing(people):
-            yield people
+        yield people
 
 
 def _remove_folder(folder: Path) -> None:

@@ -384,7 +384,7 @@ def opened(asked: argparse.Namespace) -> Iterator[People]:
     debug = DebugLog(settings.log_dir, settings.secrets)
     llm = Llm(settings, debug.log, clock=_now)
     registry = Registry(registry_in(settings.data_dir), _now, settings.database_url)
-    people = People(settings, llm, registry, debug.log, clock=_now, new_id=_new_id, most_open=settings.open_memories)
+    people = People(llm, registry, new_id=_new_id)
     try:
         yield people
     finally:

@@ -83,7 +83,8 @@ class _Lived:
         self.settings = config.load_settings(folder, _SETTINGS)
         written = WrittenChapters(life["chapters"], [session[-1] for session in self._sessions])
         log = logging.Logger("quiet", logging.CRITICAL)
-        self.llm = Llm(self.settings, log, clock=self.clock, transport=lambda: written, stream=False)
+        self.llm = Llm(self.settings, log, clock=self.clock, transport=lambda: written)
+        self.llm.stream = False
         self.memory = Memory(self.settings.data_dir, self.llm.embedder, clock=self.clock, new_id=self._new_id, log=log)
         self.memory.index.start()
 

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 if TYPE_CHECKING:
     from domain.records import Role
 
-#: The client of an imported session: the terminal never resumes one.
-IMPORT_CLIENT = "import"
-
 
 @dataclass(frozen=True, slots=True)
 class ImportedMessage:

@@ -75,11 +75,15 @@ class TextRow:
 
 
 class Hit(NamedTuple):
-    """A found row; ``similarity`` is the cosine. A question creates hundreds."""
+    """A found row; ``similarity`` is the cosine. A question creates hundreds.
+
+    ``number`` is that of the message, or of the session of the summary, where the index knows it.
+    """
 
     text_id: str
     session_id: str
     similarity: float
+    number: int | None = None
 
 
 class VectorIndex(Protocol):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from domain.facts import Fact, Note, Relation
-from domain.tree import Chapter
+if TYPE_CHECKING:
+    from domain.facts import Fact, Note, Relation
+    from domain.tree import Chapter
 
 Role = Literal["user", "assistant"]
 Kind = Literal["conversation", "summary"]
@@ -23,8 +24,14 @@ Origin = Literal["model", "hand", "setup", "restore", "erase"]
 PREFIX: dict[Role, str] = {"user": "User: ", "assistant": "Assistant: "}
 
 
+#: The person at the terminal.
+ME = "me"
+#: In place of a person: a token for a program that speaks for everybody.
+EVERYBODY = "*"
 #: The client of memory service sessions, which have messages of the person and no replies.
 SERVICE_CLIENT = "service"
+#: The client of an imported session: the terminal never resumes one.
+IMPORT_CLIENT = "import"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +114,18 @@ class Round:
     def hidden(self) -> bool:
         """Whether one of its messages is hidden."""
         return any(one.hidden for one in self.messages)
+
+    def mark_hidden(self, *, hidden: bool = True) -> Round:
+        """The round, marked as hidden by a forget request, or as shown again."""
+        *first, user, assistant = (replace(one, hidden=hidden) for one in self.messages)
+        return Round(user, assistant, *first)
+
+    def with_words(self, user: str, assistant: str) -> Round:
+        """The round with other words, and without what the companion said first."""
+        return Round(
+            replace(self.user, text=PREFIX["user"] + user),
+            replace(self.assistant, text=PREFIX["assistant"] + assistant),
+        )
 
 
 def make_unstored_round(

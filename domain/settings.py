@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from domain.events import Notice
-from domain.recollection import SHARE, TERSE_SHARE, RecallLimits
-from domain.records import Session
 from domain.text import mask_url, url_secrets
-from domain.tree import ForgetLimit, ForgetMode
+
+if TYPE_CHECKING:
+    from domain.events import Notice
+    from domain.recollection import RecallLimits
+    from domain.records import Session
+    from domain.tree import ForgetLimit, ForgetMode
 
 OPENAI_BASE = "https://api.openai.com/v1"
 DEFAULT_OPENAI_MODEL = "gpt-4o-mini"
@@ -131,6 +133,8 @@ class Settings:
     @property
     def recall_limits(self) -> RecallLimits:
         """How much recall may return."""
+        from domain.recollection import SHARE, TERSE_SHARE, RecallLimits
+
         share = TERSE_SHARE if self.recall_terse else SHARE
         return RecallLimits(self.recall_session_num, self.recall_conv_num, self.recall_tokens, share)
 
@@ -144,6 +148,8 @@ class Settings:
     @property
     def forget_limit(self) -> ForgetLimit:
         """The limit of searched memories, and what happens beyond it."""
+        from domain.tree import ForgetLimit
+
         return ForgetLimit(self.max_memories, self.forget_percentage, self.forget_mode)
 
     @property

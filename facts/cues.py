@@ -86,7 +86,7 @@ _LAUGHS = Guarded("haha|哈哈|嘿嘿", r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b)[\s!
 _WISHED = Guarded(
     "wish|like|love|want|wanna|hope|hoping|dream|one day|some day|someday|希望|但愿|盼着|梦想|想|巴不得|要能",
     r"\b(?:i (?:\w+ )?wish\b|i (?:\w+ )?(?:want(?:ed)? (?:to|an?)|wanna)\b|i(?:'d| would) (?:like|love)\b|i hope\b|hop(?:e|es|ing) to\b|dream(?:s|ing)? of\b|one day\b|some ?day\b)"
-    r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能|(?<![没不可感料猜])想(?=[\u4e00-\u9fff])(?![到起象念法必通要着当他她你们我这那来头开了过一家想])(?<!想想)",
+    r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能|(?<![没不可感料猜])想(?=[\u4e00-\u9fff])(?![到起象念法必通要着当他她你们我这那来头开了过一家想好])(?<!想想)",
 )
 _PLANNED = Guarded(
     "thinking |plan|intend|considering|going to|gonna|will|'ll|打算|计划|准备|考虑|想",

@@ -32,7 +32,7 @@ from facts.slots import Names
 from facts.spans import is_pasted, locate_quote, takes_back_before
 from language.sentences import split_clauses, split_sentences
 from language.times import TimeExpression, TimeRange, read_times, without_times
-from language.yearly import YearlyDay, read_yearly, says_calendar
+from language.yearly import JUST_PAST, YearlyDay, read_yearly, says_calendar
 
 #: At most so many are brought up at once, each so often at most; what is grave, once.
 MOST_AT_ONCE, _MOST_ASKED = 3, 2
@@ -61,20 +61,20 @@ _DATED = ("event", "deadline")
 _DO_NOT_ASK = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to) (?:\w+ )?(?:ask(?:ing)?|remind(?:ing)?|bring(?:ing)? (?:it|that|this) up|bring(?:ing)? up|mention(?:ing)?)\b"
     r"|\b(?:not|don't want to|do not want to|rather not) (?:talk|speak|discuss|hear|think)\b"
-    r"|\b(?:drop it(?! (?:off|in|into|at|by|on)\b)|drop the subject|off limits|leave it (?:there|be|alone))\b"
-    r"|别(?:再|老|总|跟我|对我|和我)*(?:问|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
+    r"|\b(?:drop it(?! (?:off|in|into|at|by|on)\b)|drop the subject|off limits|leave (?:it|that|this)(?: \w+)? (?:there|be|alone|out))\b"
+    r"|别(?:再|老|总|接着|继续|追着|跟我|对我|和我)*(?:问|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
     r"|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提(?!前|醒))|(?:[这那](?:个|件|些)?(?:事|个|些)|它)[^，。！？]{0,4}不(?:聊|说|谈|提)了|不(?:聊|说|谈|提)[这那它]|打住|翻篇",
     re.IGNORECASE,
 )
 #: In the message that tells of a matter, a refusal is about it only with a word for it, or with none at the end.
 _DO_NOT_ASK_OF_IT = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to|not|rather not) (?:\w+ )?(?:want to )?(?:ask|remind|bring|mention|talk|speak|discuss|hear|think)(?:ing)?"
-    r"\b(?: (?!the\b)\w+){0,4}? (?:it|that|this)\b|\b(?:ask|mention)(?:ing)?(?: me)?\W*$|\b(?:drop the subject|off limits|leave it (?:there|be|alone))\b"
+    r"\b(?: (?!the\b)\w+){0,4}? (?:it|that|this)\b|\b(?:ask|mention)(?:ing)?(?: me)?\W*$|\b(?:drop the subject|off limits|leave (?:it|that|this)(?: \w+)? (?:there|be|alone|out))\b"
     r"|\bdrop it\W*$|[问聊说谈提](?:我|了|吧)*[这那它结]|[问提](?:我|了|吧|啊)*\W*$|[这那它][^，。！？]{0,4}不(?:聊|说|谈|提)了|打住|翻篇",
     re.IGNORECASE,
 )
 _DONE = pattern_of(
-    r"\b(?:done|finished|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed"
+    r"\b(?:done|finished|written|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed"
     r"|turned out|no longer|never mind)\b|\b(?:call|put|sent|send)\w* .{0,40}\boff\b"
     r"|取消|推迟|改期|不去了|算了|黄了|泡汤|搞定|完成|[做弄写填改]完|转过去|弄好|交了|办好|结束|解决|考完|过了|没事了|吹了",
     re.IGNORECASE,
@@ -112,20 +112,26 @@ _GOES_ON = pattern_of(
 #: In later talk: something else is done, or it will be another time.
 _VOID = pattern_of(
     r"\binstead\b|\bthat'?s that\b|\bstaying (?:home|in|put)\b|\bextension\b"
-    r"|没了|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|解放了|凑不齐|反悔|冻结",
+    r"|没了|鸽子|鸽了|爽约|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|解放了|凑不齐|反悔|冻结",
     re.IGNORECASE,
 )
 #: How a message begins that is about something else, or about everyday things.
 _ASIDE = pattern_of(
     r"\W*(?:anyway|btw|by the way|random|unrelated|also)\b|\W*(?:i |we )?(?:made|cooked|baked|ate|watched|read|bought|listened)\b"
-    r"|\W*(?:对了|话说|另外|顺便)",
+    r"|\W*(?:对了|话说|另外|顺便|外面|天气|今天的)",
+    re.IGNORECASE,
+)
+#: What is awaited is not known yet.
+_STILL_WAITING = pattern_of(
+    r"\b(?:still (?:waiting|nothing|no)|no (?:news|word|results?)|nothing yet|not (?:yet|heard)|haven't heard|don't know yet)\b"
+    r"|还没|还在等|等(?:结果|消息|通知|信儿)|没(?:消息|动静|结果)|不知道呢",
     re.IGNORECASE,
 )
 #: Why something does not take place after all, or not on its day.
 _CAUSE = pattern_of(
     r"\b(?:flu|covid|norovirus|ill|sick|storm\w*|flood\w*|snow\w*|typhoon|strike|broke down|broken|van died|car died|shut|no staff"
     r"|short[- ]staffed|double[- ]booked|sold out|(?:money|tickets?) back)\b"
-    r"|台风|暴雨|大雪|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|满了|没[端号位票]|退[了回]来?|排不开|开会|出差",
+    r"|台风|暴雨|大雪|冲突|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|满了|没[端号位票]|退[了回]来?|排不开|开会|出差",
     re.IGNORECASE,
 )
 #: Somebody else gave notice.
@@ -141,7 +147,7 @@ _GIVEN = pattern_of(
 )
 #: After the day: it does not take place, or not with the person.
 _CALLED_OFF = pattern_of(
-    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|scrapped|rained off|refund\w*)\b"
+    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|scrapped|binned|ditched|axed|scratched|rained off|refund\w*)\b"
     r"|\b(?:pull(?:ed|ing)|back(?:ed|ing)|dropp(?:ed|ing)) out\b|\b(?:bailed|chickened out|changed my mind|decided (?:not to|against))\b|\b(?:i'm|im|we're|we are|i am) not going\b"
     r"|\btook (?:it|that|this) off (?:me|us|my)\b|\b(?:gave|given|giving) (?:it|that|this) to\b|\bsomeone else\b|\b(?:don't|do not|dont) (?:have|need) to\b|\boff the hook\b|\bno need any ?more\b"
     r"|\b(?:nothing to do with|doesn't (?:concern|affect|apply to)) (?:me|us)\b|\bnot (?:my|our) (?:problem|turn|class|team|kid|child)\b"
@@ -152,7 +158,7 @@ _CALLED_OFF = pattern_of(
 _MOVED = pattern_of(
     r"\b(?:moved|pushed|shifted|bumped|postponed|rescheduled|delayed|changed (?:it )?to|(?:put|pushed|brought) (?:\w+ ){0,2}(?:off|back|forward))\b"
     r"|\b(?:it's|its|it is|that's) (?:on |the |next )[^.!?]{0,20}\b(?:now|instead)\b"
-    r"|改[到在成为]|改(?:期|时间)|推迟|推到|延[到期后]|挪[到后]|提前(?:到(?!了)|了)|换到|往后推",
+    r"|改[到在成为]|改(?:期|时间)|挪|推迟|推到|延[到期后]|挪[到后]|提前(?:到(?!了)|了)|换到|往后推",
     re.IGNORECASE,
 )
 _PUT_OFF = r"(?:moved|pushed|changed|put|brought|postponed|rescheduled|delayed)"
@@ -171,12 +177,14 @@ _IT_MOVED = pattern_of(
 #: What nobody does by appointment.
 _FANCY = pattern_of(
     r"\b(?:becom(?:e|ing) an?|turn(?:ing)? into|run(?:ning)? (?:away|off)|marrying (?:this|the|a|my)|elop\w+|hibernat\w+|the moon|mars"
-    r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of|emperor|new life as)\b"
-    r"|明天我?就(?!要)[^，。！]*(?<!了)(?=[，。！]|$)|当(?:个|一个)?(?:和尚|尼姑|扫地僧|皇帝|国王|首富|神仙|道士)|我就?是[一个]|出家|少林寺|变成|中(?:彩票|大奖|五百万)|火星|月球|外星|毁灭|穿越|隐居|首富",
+    r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of|emperor|ascend\w*|heaven|a cave|new life as)\b"
+    r"|明天我?就(?!要)[^，。！]*(?<!了)(?=[，。！]|$)|当(?:个|一个)?(?:和尚|尼姑|扫地僧|皇帝|国王|首富|神仙|道士)|我就?是[一个]|成仙|登仙|烧纸|出家|少林寺|变成|中(?:彩票|大奖|五百万)|火星|月球|外星|毁灭|穿越|隐居|首富",
     re.IGNORECASE,
 )
 #: The words of somebody else, long enough to name a day: a notice, a message that was forwarded.
-_OF_OTHERS = pattern_of(r"“[^“”]{6,}”|「[^「」]{6,}」|『[^『』]{6,}』|\"(?P<short>[^\"]{0,11})\"|\"[^\"]*\"")
+_OF_OTHERS = pattern_of(
+    r"“[^“”]{6,}”|「[^「」]{6,}」|『[^『』]{6,}』|\"(?P<short>[^\"]{0,11})\"|\"[^\"]*\"|(?<=[\s:])'[^']{12,}'(?!\w)"
+)
 #: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
 _OTHERS = (
     r"(?:boss|manager|colleague|co-?worker|neighbou?r|landlord|landlady|teacher|professor|roommate|flatmate|classmate)"
@@ -184,13 +192,13 @@ _OTHERS = (
 _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
 #: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
 _UNSETTLED = pattern_of(
-    r"\b(?:may|could|probably|possibly|thinking (?:of|about)|considering|not sure|dunno|depends|depending|we'll see|unconfirmed|tbc|tbd|wonder\w*|as (?:always|usual|ever)|usually|always|normally|mostly|sometimes|often)\b"
-    r"|听[^，。]{1,5}[说讲]|(?:群里|网上|新闻|朋友圈|公众号)[^，。]{0,4}(?:说|都在|刷)|照例|照旧|照常|老规矩|雷打不动|考虑|看情况|再看|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
+    r"\b(?:may|could|probably|possibly|thinking (?:of|about)|considering|not sure|dunno|toying with|provided|providing|as long as|see what|fingers crossed for|depends|depending|we'll see|unconfirmed|tbc|tbd|wonder\w*|as (?:always|usual|ever)|usually|always|normally|mostly|sometimes|often)\b"
+    r"|听[^，。]{1,5}[说讲]|(?:群里|网上|新闻|朋友圈|公众号)[^，。]{0,4}(?:说|都在|刷)|琢磨|寻思|盘算|(?:周|星期|礼拜)[一二三四五六日天][、和跟]?(?:周|星期|礼拜)[一二三四五六日天]|照例|照旧|照常|老规矩|雷打不动|考虑|看情况|再看|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
     re.IGNORECASE,
 )
 _GUESSED = pattern_of(r"\b(?:bet|reckon|guess|predict\w*|forecast)\b|猜|打赌|估计|预报|大概", re.IGNORECASE)
 _OF_THE_WORLD = pattern_of(
-    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|premiere|cup final|finale|strike)\b"
+    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|in the (?:series|show|soap|book|film|movie|story|novel|game)|king|queen|pope|premiere|cup final|finale|strike)\b"
     r"|总统|[书报][上里]说|新闻[里上]?说|电影里|小说里|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工",
     re.IGNORECASE,
 )
@@ -203,14 +211,21 @@ _SOMEBODY_DOES = pattern_of(
     r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)|^\W*(?:隔壁|楼上|楼下|对门)"
     rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
-_OR_ELSE = pattern_of(r"\b(?:or|otherwise|else)\b|否则|不然", re.IGNORECASE)
+_OR_ELSE = pattern_of(r"\b(?:or|otherwise|else|and)\b|否则|不然", re.IGNORECASE)
 _OTHERS_OF_MINE = pattern_of(
     rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|\w+s'?s? (?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate))\b",
     re.IGNORECASE,
 )
+#: What is his, hers or theirs, without the speaker; somebody by their trade or place right before the day.
+_OF_ANOTHER = pattern_of(
+    r"^(?!.*\b(?:i|i'm|i'll|i've|im|ill|ive|we|we're|we'll|me|us|our|mine)\b).*\b(?:his|her|their)\b"
+    r"|^\W*(?:[我咱]们?)?[^，。！？\s我咱]{0,7}(?:师|市长|局长|校长|总理|总统|员|小哥|大哥|大姐|大爷|大妈|经理|球队|国足|国家队|人家|那家|小伙|单元|楼上|楼下|隔壁|明星|歌手|教授|房客|租客)"
+    r"(?=(?:上|下|这|本)*(?:周|星期|礼拜)|[今明后]天|\d|[一二三]?十)(?![^，。]*[我咱])",
+    re.IGNORECASE,
+)
 #: Those whose matters are the person's too.
 _CLOSE = pattern_of(
-    r"\b(?:mum|mom|mother|dad|father|parents|sons?|daughters?|kids?|child(?:ren)?|wife|husband|partner|girlfriend|boyfriend"
+    r"\b(?:mum|mom|mother|dad|father|parents|sons?|daughters?|kids?|child(?:ren)?|wife|husband|partner|girlfriend|boyfriend|eldest|oldest|youngest|twins|little one"
     r"|sister|brother|nan|gran\w*|(?:best|oldest) friend|cat|dog|pup\w*)\b"
     r"|[我咱]?[爸妈]|儿子|女儿|闺女|孩子|[我咱]娃|老[婆公]|媳妇|[姐妹哥弟]|[爷奶]{2}|姥[姥爷]|外[婆公]|对象|[男女]朋友|[猫狗]",
     re.IGNORECASE,
@@ -221,17 +236,27 @@ _GRAVE = pattern_of(
     r"|去世|过世|走了|葬|追悼|癌|肿瘤|化疗|手术|活检|中风|心梗|流产|离婚|分手|自杀|痴呆|确诊|住院|病危|病重",
     re.IGNORECASE,
 )
+#: What has a result that is waited for; when others have said that they answer.
+_RESULT = pattern_of(
+    r"\b(?:tests?|tested|scans?|biops\w+|results?|monitor|check-?up|x-?ray|mri|bloods?|lump|smear)\b|化验|检查|活检|穿刺|结果|报告|拍片|体检|胃镜|肠镜",
+    re.IGNORECASE,
+)
+_AWAITED = pattern_of(
+    r"\b(?:let (?:me|us) know|gets? back to|(?:tell|telling|ring|call|email) (?:me|us)|hear (?:back|from)|decid\w+|results?|(?:the|an|their) answer|repl(?:y|ies)|respond)\b"
+    r"|给[我个]{0,2}(?:消息|答复|回复|准信|结果|信)|通知|出结果|出成绩|[会等][^，。]{0,4}[答回]复|告诉我|公布",
+    re.IGNORECASE,
+)
 _PERSONAL = pattern_of(
     r"\b(?:doctor|therap\w+|lawyer|court|hearing|money|debt|loan|test|results?)\b|医|律师|开庭|钱|债|体检|心理",
     re.IGNORECASE,
 )
 #: What tells that something has happened, or that it is still to come, in a clause.
 _HAPPENED = pattern_of(
-    r"(?<=\w )(?<!'ve )(?<!have )(?<!has )got\b|\b(?:was|were|had|did|went|came|took|gave|bought|left|met|saw|ran|said|told|sat|sang|swam|drove|flew|wrote|won|lost|broke|fell|felt|found|kept|made|paid|sent|slept|spent|taught|thought|woke|wore|began|ate|drank|built|caught|chose|fought|forgot|grew|heard|held|knew|led|rang|rode|sold|spoke|stood|stole|threw|used to|once|\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
+    r"(?<=\w )(?<!'ve )(?<!have )(?<!has )got\b|\b(?:was|were|had|did|went|came|took|gave|bought|left|met|saw|ran|said|told|sat|sang|swam|drove|flew|wrote|won|lost|brought|beat|shook|stuck|tore|swore|fed|froze|rose|broke|fell|felt|found|kept|made|paid|sent|slept|spent|taught|thought|woke|wore|began|ate|drank|built|caught|chose|fought|forgot|grew|heard|held|knew|led|rang|rode|sold|spoke|stood|stole|threw|used to|once|\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
     re.IGNORECASE,
 )
 _TO_COME = pattern_of(
-    r"\b(?:will|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
+    r"\b(?:will|ill (?!with\b)\w+|i'd (?!been\b|had\b)\w+|gets? (?:\w+ed|heard|done|put|cut|taken|fixed)|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
     r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'm|we're|am|are|is) (?!\w+ed\b)\w+|\w's \w+ing\b|(?:it's|its) .*\b(?:now|instead)\b)\b|'ll\b"
     r"|[要将]|(?<![机社开聚宴晚约学])会(?![议员计儿])|(?<![觉记舍懒值获取])得(?![了到很好])|打算|准备|计划|明天|后天|下周|下个?月|截止"
     r"|改到|改在|推到|推迟到|提前到|挪到|定在|约在|约了|订了|之前",
@@ -310,7 +335,7 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     if not terms and not (kind in _YEARLY and _SELF.search(quoted)):
         terms = _key_terms(words if kind in _YEARLY else sentence.text, source.said)
     key = " ".join(terms)
-    if not key and kind not in _YEARLY:
+    if not key and kind not in _YEARLY and not _AWAITED.search(sentence.text):
         return "unsupported"
     sensitivity = _sensitivity_of(kind, source.text)
     matter = NewMatter(kind, place.message, start, end, words, sensitivity=sensitivity, key=key or kind)
@@ -321,7 +346,8 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     own_text = sentence.text
     if kind in _DATED:
         own_text = _OF_OTHERS.sub(lambda one: " " * len(one[0]) if one["short"] is None else one[0], own_text)
-    due = _due(own_text, said, past=kind in _DATED, quoted=quoted)
+    awaited = kind != "worry" or any(one.search(own_text) for one in (_AWAITED, _RESULT, _TO_COME))
+    due = _due(own_text, said, past=kind in _DATED, quoted=quoted) if awaited else None
     if due is None and kind in _DATED:
         return "past"
     return schedule(replace(matter, due_from=due[0], due_to=due[1], precision=due[2]) if due else matter, said, own)
@@ -359,13 +385,29 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         _UNSETTLED.search(text) or _GUESSED.search(day) or (not own and _OF_THE_WORLD.search(text))
     ):
         return "supposed"
+    if kind in _DATED and not _CLOSE.search(text) and not _AWAITED.search(text) and _OF_ANOTHER.search(text):
+        return "subject"
     if kind in _DATED and not own and _SOMEBODY_DOES.search(text.replace("’", "'")):
         return "subject"
     if stance == "supposed" or (stance == "wished" and kind != "promise"):
         return stance
     if kind in _DATED and _is_called_off(sentence, source, quoted):
         return "denied"
-    clauses = (_OR_ELSE.split(one)[0] for one in split_clauses(text))
+    plain = re.sub(r"([\u4e00-\u9fff])[不没](?=\1)|\b(?:yes or no|or not)\b", "", text)
+    clauses = (part for one in split_clauses(plain) for part in _OR_ELSE.split(one))
+    over = _HAPPENED.search(text) or re.search("了|过", text)
+    if (
+        kind == "promise"
+        and source.spoken_by_person
+        and over
+        and not (
+            _TO_COME.search(text)
+            or "你" in text
+            or is_promise(text)
+            or day_ahead(text, datetime.fromisoformat(source.message.timestamp))
+        )
+    ):
+        return "past"
     if any(takes_back(clause) and read_times(clause, source.said) for clause in clauses):
         return "denied"
     close = kind == "promise" or _CLOSE.search(text)
@@ -492,6 +534,8 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
         first = _later(
             begins if exact else ends, -_BEFORE.get(matter.kind, 0 if exact or matter.kind == "promise" else -1)
         )
+        if matter.kind == "deadline" and _AWAITED.search(matter.words):  # the deadline of others
+            first, exact = _later(ends, 1), False
         last = _later(ends, _AFTER.get(matter.kind, 14) if exact else 21)
     return replace(matter, next_review=first.isoformat(), expires=min(last, _later(day, _LONGEST)).isoformat())
 
@@ -501,11 +545,12 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of a matter: its status, and the day of every year where that is known now."""
+    """What became of a matter: its status, the day of every year where that is known now, from when it may come up."""
 
     number: int
     status: MatterStatus
     yearly: str
+    next_review: str
 
 
 def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetime) -> list[Settled]:
@@ -522,13 +567,13 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
         if matter.status == "dropped":
             continue
         if _is_refused(matter, rows, refusals):
-            found[matter.number] = Settled(matter.number, "dropped", matter.yearly)
+            found[matter.number] = Settled(matter.number, "dropped", matter.yearly, matter.next_review)
             gone.append(matter)
             continue
         if not matter.is_open:
             continue
         if any(_is_same(matter, one) for one in gone if one.place <= matter.place):
-            found[matter.number] = Settled(matter.number, "dropped", matter.yearly)
+            found[matter.number] = Settled(matter.number, "dropped", matter.yearly, matter.next_review)
             continue
         status = "closed" if _is_moved(matter, matters, rows) else _status_after(matter, matters, rows, now)
         newer = any(
@@ -543,8 +588,9 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
         if matter.kind in _YEARLY and any(_corrects(one, matter) for one in matters):
             status = "closed"
         yearly = _calendar_said(matter, rows)
-        if status != matter.status or yearly != matter.yearly:
-            found[matter.number] = Settled(matter.number, status, yearly)
+        review = _review_after_talk(matter, rows)
+        if (status, yearly, review) != (matter.status, matter.yearly, matter.next_review):
+            found[matter.number] = Settled(matter.number, status, yearly, review)
     return list(found.values())
 
 
@@ -584,7 +630,7 @@ def _status_after(
         if matter.kind == "worry" and at < _REACHES_BACK and _RELIEF.search(plain):
             return spoken_of
         begun = when >= _moment(matter.due_from, when) if matter.due_from else when - said >= _SAME_TALK
-        if begun and (mentioned or (touched and dated)):
+        if begun and (mentioned or (touched and dated)) and not _STILL_WAITING.search(plain):
             return spoken_of
         elsewhere = asks or any(
             len(other & terms) > len(key & terms) for one, other in others if one.message != message.text_id
@@ -613,7 +659,10 @@ def _status_after(
             )
         ):
             return spoken_of
-        if care or not matter.due_from or not begun or when - _moment(matter.due_to, when, end=True) > _OUTCOME_WITHIN:
+        grave = care or (_RESULT.search(matter.words) and _CLOSE.search(matter.words))
+        if grave and not (_PERSONAL.search(plain) or _RELIEF.search(plain) or _OUTCOME.search(plain)):
+            continue
+        if not matter.due_from or not begun or when - _moment(matter.due_to, when, end=True) > _OUTCOME_WITHIN:
             continue
         taken_place = _moment(matter.due_from, when, noon=True)
         first = when >= taken_place and (at < 2 or (earlier is not None and earlier < taken_place))
@@ -622,6 +671,34 @@ def _status_after(
     if matter.expires < now.date().isoformat():
         return "expired"
     return matter.status
+
+
+def takes_up(one: OpenMatter, reply: str) -> bool:
+    """Whether the reply to a greeting says what became of a matter, and not that this is still unknown, nor only asks
+    about something else.
+    """
+    plain = reply.replace("’", "'")
+    about = bool(_roots(one.key.split()) & _roots(telling_terms(reply)))
+    asks = any(is_question(sentence) for sentence in split_sentences(plain))
+    return not _STILL_WAITING.search(plain) and (about or not (asks or _ASIDE.match(plain)))
+
+
+def _review_after_talk(matter: OpenMatter, rows: Sequence[_Row]) -> str:
+    """From when a matter may come up: a birthday on which, or after which, there was talk, not before the next."""
+    yearly, review = YearlyDay.parse(matter.yearly), matter.next_review
+    if yearly is None or yearly.calendar == "unclear":
+        return review
+    for message, _, _ in rows:
+        when = datetime.fromisoformat(message.timestamp)
+        on = yearly.nearest(when.date())
+        if (
+            message.role == "user"
+            and message.seq > matter.place
+            and on
+            and _moment(on.isoformat(), when, noon=True) <= when
+        ):
+            review = max(review, after_asking(matter, when))
+    return review
 
 
 def _is_relief(matter: OpenMatter, matters: Sequence[OpenMatter]) -> bool:
@@ -772,7 +849,7 @@ def due_now(matters: Iterable[OpenMatter], now: datetime) -> list[OpenMatter]:
 
     def urgency(one: OpenMatter) -> tuple[int, int, int]:
         yearly = YearlyDay.parse(one.yearly)
-        day = (yearly and yearly.next_on(today)) or date.fromisoformat((one.due_from or one.said)[:10])
+        day = (yearly and yearly.nearest(today)) or date.fromisoformat((one.due_from or one.said)[:10])
         rank = 0 if yearly and day == today else 1 if one.sensitivity == "care" else 2
         return rank, abs((day - today).days), one.number
 
@@ -788,13 +865,18 @@ def _is_due(one: OpenMatter, now: datetime) -> bool:
     if yearly := YearlyDay.parse(one.yearly):
         if yearly.calendar == "unclear":
             return one.asked == 0
-        due = yearly.next_on(today)
+        due = yearly.nearest(today)
         asked = date.fromisoformat(one.asked_at[:10]) if one.asked_at else None
         ahead = 1 if one.sensitivity == "care" else _BEFORE_BIRTHDAY
-        recent = asked is not None and due is not None and (due - asked).days in range(ahead + 1)
+        recent = asked is not None and due is not None and (due - asked).days in range(-JUST_PAST, ahead + 1)
         near = due is not None and (due - today).days <= ahead and not recent
-        return near and (one.sensitivity != "care" or one.asked == 0)
-    return one.asked < (1 if one.sensitivity == "care" else _MOST_ASKED)
+        return near and (one.sensitivity != "care" or (one.asked == 0 and due is not None and due >= today))
+    return one.asked < _most_asked(one)
+
+
+def _most_asked(one: OpenMatter) -> int:
+    """How often a matter may be brought up: what is grave once, and once more where a result was awaited."""
+    return _MOST_ASKED if one.sensitivity != "care" or (not one.yearly and _RESULT.search(one.words)) else 1
 
 
 def after_asking(one: OpenMatter, now: datetime) -> str:
@@ -806,7 +888,8 @@ def after_asking(one: OpenMatter, now: datetime) -> str:
         due = yearly.next_on(_later(today, _BEFORE_BIRTHDAY + 1))
         return _later(due, -_BEFORE_BIRTHDAY).isoformat() if due else "9999-12-31"
     ahead = one.due_to[:10] >= today.isoformat() if one.due_to else False
-    day = _later(date.fromisoformat(one.due_to[:10]), 1) if ahead else _later(today, 3)
+    apart = 5 if one.sensitivity == "care" else 3
+    day = _later(date.fromisoformat(one.due_to[:10]), 1) if ahead else _later(today, apart)
     return day.isoformat()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -424,16 +423,13 @@ def _read_webui_database(reading: Reading) -> Iterator[Found]:
                 called = next(iter(owners.get(row["user_id"], ())), "") or "?"
                 yield reading.make_unread(NotRead.SOMEBODY_ELSES, where, said=called)
                 continue
-            yield _read_webui_row(row, where, reading)
+            try:
+                element = {**dict(row), "chat": json.loads(row["chat"])}
+            except (ValueError, TypeError):
+                yield reading.make_unread(NotRead.BROKEN, where, said="JSON")
+            else:
+                yield read_safely(_read_webui_chat, element, where, reading)
     reading.count_bytes(reading.part.size)
-
-
-def _read_webui_row(row: sqlite3.Row, where: str, reading: Reading) -> Found:
-    try:
-        element = {**dict(row), "chat": json.loads(row["chat"])}
-    except (ValueError, TypeError):
-        return reading.make_unread(NotRead.BROKEN, where, said="JSON")
-    return read_safely(_read_webui_chat, element, where, reading)
 
 
 def _unfold_webui(element: Mapping[str, Any]) -> _Tree:

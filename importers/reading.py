@@ -243,11 +243,8 @@ def make_key(*fields: str) -> str:
 
 def is_same_name(one: str, other: str) -> bool:
     """Whether two names are written alike, but for case and form."""
-    return bool(one.strip()) and _normalize_name(one) == _normalize_name(other)
-
-
-def _normalize_name(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).casefold().strip()
+    plain, same = (unicodedata.normalize("NFKC", name).casefold().strip() for name in (one, other))
+    return bool(plain) and plain == same
 
 
 def role_of_speaker(speaker: str, me: str) -> Spoken:

@@ -19,7 +19,7 @@ from typing import Any
 
 from domain.errors import UsageError
 from domain.imports import HistoryFile, PastConversation, Unread
-from importers import assistants, gemini, llm_logs, memory_dumps, messengers, own_export, role_messages, text_chats
+from importers import assistants, databases, gemini, memory_dumps, messengers, role_messages, text_chats
 from importers.databases import is_locked, open_readonly, tables_of
 from importers.export_files import (
     DAMAGE_ERRORS,
@@ -48,13 +48,13 @@ class FileRefused(StrEnum):
 
 #: In the order in which they are tried: messages by role look like many a thing.
 JSON_FORMATS = (
-    *assistants.JSON_FORMATS, *gemini.JSON_FORMATS, *messengers.JSON_FORMATS, *own_export.JSON_FORMATS,
-    *memory_dumps.JSON_FORMATS, *role_messages.JSON_FORMATS,
+    *assistants.JSON_FORMATS, *gemini.JSON_FORMATS, *messengers.JSON_FORMATS, *memory_dumps.JSON_FORMATS,
+    *role_messages.JSON_FORMATS,
 )  # fmt: skip
 TEXT_FORMATS = (
     *gemini.TEXT_FORMATS, *assistants.TEXT_FORMATS, *messengers.TEXT_FORMATS, *text_chats.TEXT_FORMATS
 )  # fmt: skip
-DATABASE_FORMATS = (*memory_dumps.DATABASE_FORMATS, *llm_logs.DATABASE_FORMATS, *assistants.DATABASE_FORMATS)
+DATABASE_FORMATS = (*memory_dumps.DATABASE_FORMATS, *databases.DATABASE_FORMATS, *assistants.DATABASE_FORMATS)
 
 # -- files, folders and archives
 
@@ -134,20 +134,15 @@ def _look_through(parts: Iterable[ExportFile], options: ReadingOptions, depth: i
             yield part, NotRead.SUSPICIOUS if part.refused else NotRead.SKIPPED
             continue
         try:
-            if part.read_head(len(ZIP)) == ZIP:
-                yield from _look_into_archive(part, options, depth)
-            else:
+            if part.read_head(len(ZIP)) != ZIP:
                 yield part, _recognise_part(part, options)
+            elif depth >= _DEEPEST_ARCHIVE:
+                yield part, NotRead.SUSPICIOUS
+            else:
+                for one, found in _look_through(ZipArchive(part).list_members(), options, depth + 1):
+                    yield replace(one, name=f"{part.name}/{one.name}"), found
         except DAMAGE_ERRORS:
             yield part, FileRefused.DAMAGED
-
-
-def _look_into_archive(archive: ExportFile, options: ReadingOptions, depth: int) -> Iterator[_Look]:
-    if depth >= _DEEPEST_ARCHIVE:
-        yield archive, NotRead.SUSPICIOUS
-        return
-    for part, found in _look_through(ZipArchive(archive).list_members(), options, depth + 1):
-        yield replace(part, name=f"{archive.name}/{part.name}"), found
 
 
 def _group_files(path: Path, looks: Iterable[_Look]) -> list[HistoryFile]:
@@ -165,8 +160,8 @@ def _group_files(path: Path, looks: Iterable[_Look]) -> list[HistoryFile]:
     if not found:
         empty = any(reason == FileRefused.NO_CONVERSATIONS for _, reason in others)
         raise UsageError(FileRefused.NO_CONVERSATIONS if empty else FileRefused.NOTHING_INSIDE, path=str(path))
-    files: list[HistoryFile] = [_make_file(readings, _missing_shards(readings, parts)) for readings in found.values()]
-    return files + list(_skipped_files(others))
+    files = [_make_file(readings, _missing_shards(readings, parts)) for readings in found.values()]
+    return [*files, *_skipped_files(others)]
 
 
 def _make_file(readings: Sequence[tuple[Reading, Reader]], missing: Sequence[Unread] = ()) -> RecognisedFile:
@@ -193,7 +188,7 @@ def _missing_shards(readings: Sequence[tuple[Reading, Reader]], parts: Sequence[
     return [reading.make_unread(NotRead.MISSING_FILE, name) for name in names if name not in beside]
 
 
-def _skipped_files(others: Sequence[tuple[ExportFile, str]]) -> Iterator[HistoryFile]:
+def _skipped_files(others: Sequence[tuple[ExportFile, str]]) -> Iterator[RecognisedFile]:
     """One that only lists the rest: each damaged or refused file, and how many are no exports."""
     said = [
         Unread("", part.name, _SAID_OF[reason], {"said": part.refused}) for part, reason in others if reason in _SAID_OF

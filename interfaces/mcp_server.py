@@ -16,12 +16,14 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Annotated, Any
 
 from mcp import MCPError
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.tools import Tool as RegisteredTool
 from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent, ToolAnnotations
 from mcp_types import Tool as OfferedTool
 from pydantic import BaseModel, Field, ValidationError
@@ -33,16 +35,7 @@ from domain.workers import CancelToken
 from interfaces.debug_log import Forwarding
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
-from interfaces.operations import (
-    OPERATIONS,
-    Effect,
-    Memories,
-    MemoryOperation,
-    Resource,
-    Tool,
-    annotated_type,
-    set_signature,
-)
+from interfaces.operations import OPERATIONS, Effect, Memories, MemoryOperation, Resource, annotated_type, set_signature
 from interfaces.service.schemas import LONGEST_ID
 
 Ctx = Context[Any, Any]
@@ -82,12 +75,11 @@ def make_server(
     memories: Memories, words: Words, log: logging.Logger, *, version: str, full: bool = False, person_of: PersonOf
 ) -> MCPServer[Any]:
     """A server of the basic tools, or of all where it is ``full``, and of the resources."""
-    with _logging_unchanged():
-        server: MCPServer[Any] = _Server(words, version)
     caller = _Caller(memories, words, log, person_of)
+    tools = [_tool(caller, name) for name, one in OPERATIONS.items() if one.tool and (one.tool.basic or full)]
+    with _logging_unchanged():
+        server: MCPServer[Any] = _Server(words, version, tools)
     for operation in OPERATIONS.values():
-        if operation.tool and (operation.tool.basic or full):
-            _add_tool(server, caller, operation, operation.tool)
         if operation.resource:
             _add_resource(server, caller, operation, operation.resource)
     return server
@@ -126,21 +118,34 @@ def run_stdio(
     return Exit.FAILED if failed else Exit.OK
 
 
-def _add_tool(server: MCPServer[Any], caller: _Caller, operation: MemoryOperation, tool: Tool) -> None:
+def _tool(caller: _Caller, name: str) -> RegisteredTool:
     def call(ctx: Ctx, user_id: str = "", **arguments: object) -> CallToolResult:
-        return caller.call_tool(ctx, operation.name, user_id, arguments)
+        return caller.call_tool(ctx, name, user_id, arguments)
+
+    return _described_tool(name).model_copy(update={"fn": call})
+
+
+@cache
+def _described_tool(name: str) -> RegisteredTool:
+    """The tool of an operation without what it does: its schemas take most of the time of a start."""
+    operation = OPERATIONS[name]
+    tool = operation.tool
+    assert tool
+
+    def call(ctx: Ctx, user_id: str = "", **arguments: object) -> CallToolResult:
+        raise NotImplementedError
 
     parameters: dict[str, tuple[Any, Any]] = {"ctx": (Ctx, inspect.Parameter.empty)}
-    for name, field in operation.parameters.model_fields.items():
-        if name == "user_id":
-            parameters[name] = (_USER_ID, "")
-        elif name not in tool.hides:
+    for parameter, field in operation.parameters.model_fields.items():
+        if parameter == "user_id":
+            parameters[parameter] = (_USER_ID, "")
+        elif parameter not in tool.hides:
             described = annotated_type(field, Field(description=field.description))
             default = inspect.Parameter.empty if field.is_required() else field.default
-            parameters[name] = (described, default)
+            parameters[parameter] = (described, default)
     call.__name__ = tool.name  # the SDK calls the schema after it
     set_signature(call, parameters, Annotated[CallToolResult, operation.result])
-    server.add_tool(
+    return RegisteredTool.from_function(
         call,
         name=tool.name,
         title=tool.title,
@@ -171,8 +176,8 @@ class _Server(MCPServer[Any]):
     instead of a validator's report; an unknown prompt has the code of the protocol instead of 0.
     """
 
-    def __init__(self, words: Words, version: str) -> None:
-        super().__init__("old-friend", title="Old Friend", instructions=INSTRUCTIONS, version=version)
+    def __init__(self, words: Words, version: str, tools: list[RegisteredTool]) -> None:
+        super().__init__("old-friend", title="Old Friend", instructions=INSTRUCTIONS, version=version, tools=tools)
         self._words = words
 
     async def list_tools(self) -> list[OfferedTool]:

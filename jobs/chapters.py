@@ -21,9 +21,8 @@ from itertools import islice
 from domain import errors
 from domain.events import Notice
 from domain.facts import Fact
-from domain.imports import IMPORT_CLIENT
 from domain.patterns import pattern_of
-from domain.records import PREFIX, SERVICE_CLIENT
+from domain.records import IMPORT_CLIENT, PREFIX, SERVICE_CLIENT
 from domain.tree import Member
 from domain.workers import CancelToken
 from facts.importance import vital_facts

@@ -10,7 +10,6 @@ ended and is continued where it stopped. Nothing is erased here, only no longer 
 
 from __future__ import annotations
 
-import calendar
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Mapping
 from datetime import datetime
@@ -23,6 +22,7 @@ from domain.workers import CancelToken
 from jobs.extraction import Extraction, only_notices
 from jobs.rebuild import rebuild
 from jobs.saving import Saving
+from language.times import move_months
 from llm import Llm
 from memory import Memory
 from recall.client_notes import cosine_similarities, rank_memories, shared_words
@@ -31,17 +31,6 @@ from recall.client_notes import cosine_similarities, rank_memories, shared_words
 _MONTHS = 3
 #: So many vectors are asked for at once.
 _AT_ONCE = 64
-
-
-def months_before(moment: datetime, months: int) -> datetime:
-    """The same day so many months earlier, or the last of that month.
-
-    >>> months_before(datetime(2026, 5, 31), 3)
-    datetime.datetime(2026, 2, 28, 0, 0)
-    """
-    year, month = divmod(moment.year * 12 + moment.month - 1 - months, 12)
-    day = min(moment.day, calendar.monthrange(year, month + 1)[1])
-    return moment.replace(year=year, month=month + 1, day=day)
 
 
 def find_due_extractions(rounds: Mapping[int, str], messages: int, key: str, batch: int) -> list[DueExtraction]:
@@ -64,7 +53,7 @@ class ClientHistoryJob:
 
     def run(self, cancel: CancelToken) -> Generator[Notice, None, bool]:
         """Do all that is due. Returns whether nothing is left for later. Raises Interrupted, StorageError."""
-        self._memory.clients.hide_before(months_before(self._clock(), _MONTHS))
+        self._memory.clients.hide_before(move_months(self._clock(), -_MONTHS))
         whole = True
         for due in self._memory.clients.due_extractions():
             whole = yield from self._extract_due(due, cancel)

@@ -90,7 +90,7 @@ def list_open(memory: Memory, now: datetime) -> list[OpenMatter]:
 def due_day(one: OpenMatter, now: datetime) -> str:
     """The day of a matter, with its time if it has one, or its days; "" if it has none."""
     if yearly := YearlyDay.parse(one.yearly):
-        due = yearly.next_on(now.date())
+        due = yearly.nearest(now.date())
         return due.isoformat() if due else ""
     first, last = (each.replace("T", " ") for each in (one.due_from, one.due_to))
     return first if first == last else f"{first} – {last}"
@@ -107,7 +107,7 @@ def decide(memory: Memory, number: int, deed: Deed, when: str, now: datetime) ->
         raise errors.UsageError("open.unknown", number=number)
     if deed != "later":
         status: MatterStatus = "closed" if deed == "done" else "dropped"
-        memory.matters.set_status(number, status, matter.yearly)
+        memory.matters.set_status(number, status, matter.yearly, matter.next_review)
         return replace(matter, status=status)
     if not (day := day_ahead(when, now)):
         raise errors.UsageError("open.wrong_day", given=one_line(when, 40))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from domain import errors
 from domain.events import Notice
@@ -128,16 +129,8 @@ def summarise_next(memory: Memory, llm: Llm, session_id: str, cancel: CancelToke
 
 def _group_rounds(messages: Sequence[Message]) -> Iterator[Round]:
     """Messages as rounds, in order; a message without its counterpart gets an empty one."""
-    asked: Message | None = None
-    for message in messages:
-        if message.role == "assistant" and asked and asked.round == message.round:
-            yield Round(asked, message)
-            asked = None
-            continue
-        if asked:
-            yield Round(asked, replace(asked, role="assistant", text=PREFIX["assistant"], speaker=""))
-        asked = message if message.role == "user" else None
-        if message.role == "assistant":
-            yield Round(replace(message, role="user", text=PREFIX["user"], speaker=""), message)
-    if asked:
-        yield Round(asked, replace(asked, role="assistant", text=PREFIX["assistant"], speaker=""))
+    for _, spoken in groupby(messages, key=lambda one: one.round):
+        pair = {one.role: one for one in spoken}
+        for role, prefix in PREFIX.items():
+            pair.setdefault(role, replace(next(iter(pair.values())), role=role, text=prefix, speaker=""))
+        yield Round(pair["user"], pair["assistant"])

@@ -139,7 +139,9 @@ class UnitSearch:
 
         That is a visit of each of them, and of all that is above it.
         """
-        neighbours = self._neighbours(found) if beside else {}
+        beside_these = [unit for unit in found if not unit.rank] if beside else []
+        ids = [one for unit in beside_these for one in (unit.pre_id, unit.next_id) if one]
+        neighbours = {one.id: one for one in self.load(list(dict.fromkeys(ids)))}
         hits, chains = list[MemoryUnit](), list[list[MemoryUnit]]()
         for unit in found:
             if len(hits) < most and not any(unit in chain for chain in chains):
@@ -160,10 +162,6 @@ class UnitSearch:
         """Wait until new texts have vectors, so that they are found."""
         self._memory.index.start()
         self._memory.index.settle(_PATIENCE)
-
-    def _neighbours(self, units: Sequence[MemoryUnit]) -> dict[str, MemoryUnit]:
-        ids = [one for unit in units if not unit.rank for one in (unit.pre_id, unit.next_id) if one]
-        return {one.id: one for one in self.load(list(dict.fromkeys(ids)))}
 
     def load(self, ids: Sequence[str]) -> list[MemoryUnit]:
         """The messages with these ids as units, without hidden ones, in this order."""

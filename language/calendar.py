@@ -54,18 +54,18 @@ DAY_NAMES = tuple("monday tuesday wednesday thursday friday saturday sunday".spl
 
 @dataclass(frozen=True)
 class Calendar:
-    """How one language writes days. The names in braces are the arguments of each template."""
+    """How one language writes days; the names in braces are the arguments of each template.
+
+    ``day`` is one among others, ``whole_day`` one in a sentence, ``moment`` when something was said; ``ages`` are today
+    and yesterday.
+    """
 
     weekdays: tuple[str, ...]
     months: tuple[str, ...]
     day: str
-    """weekday, date: a day among others"""
     whole_day: str
-    """weekday, day, month, year: a day in a sentence"""
     moment: str
-    """weekday, date, age: when something was said"""
     ages: tuple[str, str]
-    """today, yesterday"""
 
 
 _CALENDARS: dict[Language, Calendar] = {

@@ -9,13 +9,13 @@ Quoted text is ignored.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from domain.patterns import Guarded, pattern_of
 from domain.quotations import without_quotations
-from domain.records import PREFIX, Round
+from domain.records import Round
 from language import forget_forms as forms
 from language.scripts import STOP_CHARACTERS, STOP_WORDS, UNSPACED, unspaced_length
 
@@ -179,9 +179,8 @@ def _content_words(text: str) -> frozenset[str]:
     lower = text.lower().replace("’", "'")
     words = {_word_root(word) for word in _WORD.findall(_HAN_RUN.sub(" ", lower)) if word not in STOP_WORDS}
     pairs = {run[at : at + 2] for run in _HAN_RUN.findall(lower) for at in range(len(run) - 1)}
-    return frozenset(word for word in words if len(word) > 1) | {
-        pair for pair in pairs if not _JOINING.intersection(pair)
-    }
+    words = {word for word in words if len(word) > 1}
+    return frozenset(words | {pair for pair in pairs if _JOINING.isdisjoint(pair)})
 
 
 def _word_root(word: str) -> str:
@@ -191,16 +190,11 @@ def _word_root(word: str) -> str:
 
 def _speaks_of(text: str, part: str) -> bool:
     """Whether a text contains the words of a thing: of three or more two thirds, in Chinese half of its pairs."""
-    wanted = _content_words(part)
-    found = _count_found(wanted, text)
+    wanted, terms = _content_words(part), _content_words(text)
+    found = sum(any(_is_same_word(one, term) for term in terms) for one in wanted)
     if unspaced_length(part):
         return found * 2 >= len(wanted)
     return found == len(wanted) or (len(wanted) > 2 and found * 3 >= len(wanted) * 2)
-
-
-def _count_found(wanted: Collection[str], text: str) -> int:
-    terms = _content_words(text)
-    return sum(any(_is_same_word(one, term) for term in terms) for one in wanted)
 
 
 def _is_same_word(one: str, other: str) -> bool:
@@ -331,25 +325,6 @@ def retells_hidden(text: str, hidden: Sequence[str], question: str) -> bool:
     return False
 
 
-def mark_hidden(spoken: Round, *, hidden: bool = True) -> Round:
-    """The round, marked as hidden by a forget request, or as shown again."""
-    *first, user, assistant = (replace(one, hidden=hidden) for one in spoken.messages)
-    return Round(user, assistant, *first)
-
-
-def replace_hidden(rounds: Sequence[Round], user: str, assistant: str) -> tuple[Round, ...]:
-    """The rounds as a model gets them: hidden ones are replaced by neutral lines."""
-    return tuple(
-        Round(
-            replace(spoken.user, text=PREFIX["user"] + user),
-            replace(spoken.assistant, text=PREFIX["assistant"] + assistant),
-        )
-        if spoken.hidden
-        else spoken
-        for spoken in rounds
-    )
-
-
 def _grade(sentence: str, message: str, wordings: Sequence[_Wording]) -> tuple[Certainty, int] | None:
     """How certain a request a sentence is and where it starts. A sign that it is meant may be anywhere in the message."""
     for clear, likely, possible, idiom, sign, against, none in wordings:
@@ -388,8 +363,6 @@ def _tells(sentences: Sequence[str], begins: Sequence[int | None]) -> bool:
     if not asked:
         return False
     before = " ".join(sentences[: asked[0]]) + " " + sentences[asked[0]][: begins[asked[0]]]
-    before += " ".join(
-        re.split(r"[:：]", sentences[at], maxsplit=1)[1] for at in asked if re.search("[:：]", sentences[at])
-    )
+    before += " ".join(part for at in asked for part in re.split("[:：]", sentences[at], maxsplit=1)[1:])
     rest = _REMARK.sub(" ", before)
     return unspaced_length(rest) >= _SUBSTANCE_UNSPACED or len(_content_words(_HAN_RUN.sub(" ", rest))) >= _SUBSTANCE

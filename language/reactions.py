@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from statistics import median
 
 from domain.patterns import pattern_of
 from language.scripts import Language
@@ -75,6 +74,8 @@ def manner_of(replies: Sequence[str], person: str, language: Language) -> Mappin
     if len(replies) < _ENOUGH:
         return {}
     zh = language == "zh"
+    from statistics import median
+
     size = int(median(len(re.findall(r"[\u4e00-\u9fff]" if zh else r"\w+", one)) for one in replies))
     manner = {"length": f"大约 {size} 个字" if zh else f"about {size} words"} if size else {}
     names = sorted({*_ENDEARMENTS, person} - {""}, key=len, reverse=True)

@@ -61,7 +61,7 @@ def resolve_references(text: str, recent: Sequence[str], look_back: int = _LOOK_
     if not found or look_back <= 0:
         return text
     own = _mentions_of(text[:_LONGEST])
-    earlier = [part for message in recent[-look_back:] for part in _sentences(message[-_LONGEST:])]
+    earlier = [found[0] for one in recent[-look_back:] for found in _SENTENCE.finditer(one[-_LONGEST:])]
     resolved, end = [], 0
     for match, pronoun in found:
         if any(one.at < match.start() and _fits(one, pronoun) and _may_mean(one, match, text) for one in own):
@@ -411,8 +411,8 @@ _ZH_EITHER = (
 _ZH_ANIMAL = "小狗|小猫|狗狗|猫咪|狗|猫|兔子|仓鼠|鹦鹉|乌龟|金鱼"
 _ZH_GROUP = "父母|爸妈|爷爷奶奶|外公外婆|孩子们|同事们|朋友们|同学们|邻居们|两个孩子|双胞胎"
 _ZH_GENDER: dict[str, Gender] = {
-    **dict.fromkeys(["表姐", "表妹", "堂姐", "堂妹"], "f"),
-    **dict.fromkeys(["表哥", "表弟", "堂哥", "堂弟"], "m"),
+    **dict.fromkeys([*_ZH_SHE.split("|"), "表姐", "表妹", "堂姐", "堂妹"], "f"),
+    **dict.fromkeys([*_ZH_HE.split("|"), "表哥", "表弟", "堂哥", "堂弟"], "m"),
 }
 #: What no modifier of a noun has.
 _ZH_NO_MODIFIER = "被把给和跟让叫在是了有送借带去来找见对向为的从"
@@ -501,10 +501,6 @@ _ZH_TWICE = pattern_of(
 _ZH_FEMALE, _ZH_MALE = "芳丽娟娜敏静婷雪梅玲红霞燕琴莉萍莲花倩颖媛娇兰妍蕾薇", "强伟军勇磊刚涛杰鹏斌峰龙辉超浩"
 
 
-def _sentences(text: str) -> list[str]:
-    return [found[0] for found in _SENTENCE.finditer(text) if found[0].strip()]
-
-
 def _mentions_of(text: str) -> list[Mention]:
     latin = [*_latin_people(text), *_latin_places(text), *_latin_things(text)] if re.search("[A-Za-z]", text) else []
     han = [*_han_people(text), *_han_places(text), *_han_things(text)] if re.search(f"[{_HAN}]", text) else []
@@ -524,15 +520,12 @@ def _with_pronoun_gender(text: str, found: list[Mention]) -> list[Mention]:
     if len(people) != 1 or people[0].gender:
         return found
     after = text[people[0].at :]
-    she, he = (
-        re.search(r"\b(?:she|her)\b|她", after, re.IGNORECASE),
-        re.search(r"\b(?:he|him|his)\b|(?<!其)他(?!们)", after, re.IGNORECASE),
-    )
+    she = re.search(r"\b(?:she|her)\b|她", after, re.IGNORECASE)
+    he = re.search(r"\b(?:he|him|his)\b|(?<!其)他(?!们)", after, re.IGNORECASE)
     if bool(she) == bool(he):
         return found
-    one = people[0]
-    known = replace(one, gender="f" if she else "m")
-    return [known if each is one else each for each in found]
+    known = replace(people[0], gender="f" if she else "m")
+    return [known if each is people[0] else each for each in found]
 
 
 def _latin_people(text: str) -> list[Mention]:
@@ -584,13 +577,9 @@ def _latin_people(text: str) -> list[Mention]:
 
 
 def _gender_of_title(name: str) -> Gender:
-    return (
-        "m"
-        if name.startswith(("Mr ", "Mr.", "Uncle"))
-        else "f"
-        if name.startswith(("Ms", "Mrs", "Miss", "Aunt"))
-        else ""
-    )
+    if name.startswith(("Mr ", "Mr.", "Uncle")):
+        return "m"
+    return "f" if name.startswith(("Ms", "Mrs", "Miss", "Aunt")) else ""
 
 
 def _gender_of(name: str) -> Gender:
@@ -628,12 +617,9 @@ def _latin_things(text: str) -> list[Mention]:
             elif words[-1].endswith("s"):
                 continue  # "my printer jams in", "my running shoes in"
         head, det = words[-1], match["det"].casefold()
-        if (
-            (head in _NO_THING and not (len(words) > 1 and head == "place"))
-            or words[0] in _NO_THING
-            or re.fullmatch(_RELATIVE, head)
-            or match["noun"].split()[0] in names
-        ):
+        if (head in _NO_THING and (len(words) == 1 or head != "place")) or words[0] in _NO_THING:
+            continue
+        if re.fullmatch(_RELATIVE, head) or match["noun"].split()[0] in names:
             continue
         if any(re.fullmatch(rf"{_SHE}|{_HE}|{_EITHER}", word) for word in words):
             continue
@@ -669,26 +655,15 @@ def _han_people(text: str) -> list[Mention]:
             continue
         if not match["whose"] and re.search(r"[是当]$", text[: match.start()]):
             continue  # what somebody is
-        name = next(
-            (
-                one["name"]
-                for one in called
-                if one.start() >= match.start("kin") and one.start() - match.end("kin") <= 3
-            ),
-            "",
-        )
+        near = range(match.start("kin"), match.end("kin") + 4)
+        name = next((one["name"] for one in called if one.start() in near), "")
         if not name and (named := _ZH_BEHIND_KIN.match(text, match.end("kin"))):
             titled = _ZH_TITLED.match(named[1])
             name = titled[0] if titled else named[1]
         if name:
             kin_of[name] = kin
             taken.add(name)
-        if (
-            not match["whose"]
-            and not name
-            and re.fullmatch(f"{_ZH_SHE}|{_ZH_HE}|朋友|老师|孩子|狗|猫", kin)
-            and len(kin) == 1
-        ):
+        if len(kin) == 1 and not (match["whose"] or name):
             continue
         kind: Kind = "animal" if re.fullmatch(_ZH_ANIMAL, kin) else "person"
         whose = (match["whose"] or "").replace("你", "我")
@@ -701,12 +676,9 @@ def _han_people(text: str) -> list[Mention]:
             thing = re.search("(?:书|电影|剧|歌|店|公司|游戏|软件|餐厅)[，,]?$", text[: match.start()])
             kind = "thing" if thing else "person"
             found.append(Mention(match["name"], kind, match.start(), gender=_zh_gender("", match["name"]), rank=3))
-    people = [
-        match
-        for match in _ZH_PERSON.finditer(text)
-        if not any(match["name"] in name or name in match["name"] for name in taken)
-    ]
-    found += [Mention(match["name"], "person", match.start(), gender=_zh_gender("", match["name"])) for match in people]
+    people = [(match["name"], match.start()) for match in _ZH_PERSON.finditer(text)]
+    people = [(who, at) for who, at in people if not any(who in name or name in who for name in taken)]
+    found += [Mention(who, "person", at, gender=_zh_gender("", who)) for who, at in people]
     if (twice := _ZH_TWICE.match(text)) and twice["name"] not in taken:
         found.append(Mention(twice["name"], "person", twice.start("name")))
     known = {one.name: one for one in found if one.kind == "person" and not one.plural}
@@ -721,14 +693,9 @@ def _han_people(text: str) -> list[Mention]:
 
 
 def _zh_gender(kin: str, name: str) -> Gender:
-    if kin in _ZH_GENDER:
-        return _ZH_GENDER[kin]
-    if kin and re.fullmatch(_ZH_SHE, kin):
-        return "f"
-    if kin and re.fullmatch(_ZH_HE, kin):
-        return "m"
-    last = name[-1:]
-    return "f" if last in _ZH_FEMALE and last else "m" if last in _ZH_MALE and last else _gender_of(name)
+    if kin in _ZH_GENDER or not name:
+        return _ZH_GENDER.get(kin, "")
+    return "f" if name[-1] in _ZH_FEMALE else "m" if name[-1] in _ZH_MALE else _gender_of(name)
 
 
 def _han_places(text: str) -> list[Mention]:
@@ -745,12 +712,7 @@ def _han_things(text: str) -> list[Mention]:
     for part in re.finditer(r"[^，。！？,.!?\n]+", text):
         if (match := _ZH_SUBJECT.match(part[0])) and not _ZH_OBJECT.match(part[0], match.start("name")):
             found.append(Mention(match["name"], "thing", part.start() + match.start("name"), rank=2))
-    people = f"{_ZH_GROUP}|{_ZH_EITHER}|{_ZH_SHE}|{_ZH_HE}"
+    people = pattern_of(rf"(?:{_ZH_GROUP}|{_ZH_EITHER}|{_ZH_SHE}|{_ZH_HE})$")
     found = [replace(one, rank=0) if re.search(rf"(?:{_ZH_ANIMAL})$", one.name) else one for one in found]
-    return [
-        one
-        for one in found
-        if one.name not in _ZH_NO_THING
-        and not _ZH_NO_PART.search(one.name)
-        and not re.search(rf"(?:{people})$", one.name)
-    ]
+    found = [one for one in found if not _ZH_NO_PART.search(one.name) and not people.search(one.name)]
+    return [one for one in found if one.name not in _ZH_NO_THING]

@@ -13,7 +13,7 @@ _CLAUSE = pattern_of(
 )
 #: A denial after "and" is separate if a clause precedes it.
 _DENIED_BESIDES = pattern_of(
-    r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no|nothing|none)\b|\w+n't\b|cannot\b))",
+    r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no|nothing|none)\b|\w+n't\b|(?:ca|do|wo|did|is|have)nt\b|cannot\b))",
     re.IGNORECASE,
 )
 _SHORTEST_CLAUSE = 5

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
-from functools import lru_cache
-from typing import Literal
+from functools import lru_cache, partial
+from typing import Literal, TypeVar
 
 from domain.patterns import holds_any, pattern_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
@@ -254,7 +254,7 @@ def _join_two(first: TimeExpression, last: TimeExpression) -> TimeExpression:
     if end.yearly and not begin.yearly:
         end = next((one for one in _in_near_years(end, start) if one.last >= start), end)
     if start > end.last:
-        start = start - timedelta(7) if begin.days == 1 and first.kind == "weekday" else _move_months(start, -12)
+        start = start - timedelta(7) if begin.days == 1 and first.kind == "weekday" else move_months(start, -12)
     return replace(last, start=first.start, meant=TimeRange(start, end.last), possible=first.possible + last.possible)
 
 
@@ -286,14 +286,21 @@ def _month_span(year: int, first: int, last: int) -> TimeRange:
     return TimeRange(date(year, first, 1), _month_of_year(year, last).last)
 
 
-def _move_months(day: date, months: int) -> date:
-    """The day this many months later, or the last of that month."""
+_Day = TypeVar("_Day", bound=date)
+
+
+def move_months(day: _Day, months: int) -> _Day:
+    """The same day so many months later, or the last of that month; of a moment at the same time.
+
+    >>> move_months(date(2026, 5, 31), -3)
+    datetime.date(2026, 2, 28)
+    """
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-    return date(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
+    return day.replace(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
 
 
 def _month_away_from(day: date, months: int) -> TimeRange:
-    moved = _move_months(day, months)
+    moved = move_months(day, months)
     return _month_of_year(moved.year, moved.month)
 
 
@@ -313,7 +320,7 @@ def _in_near_years(meant: TimeRange, reference: date) -> Iterator[TimeRange]:
 
 def _season_of(year: int, name: str) -> TimeRange:
     first = date(year, _SEASONS[name], 1)
-    return TimeRange(first, _move_months(first, 3) - _DAY)
+    return TimeRange(first, move_months(first, 3) - _DAY)
 
 
 def _begun_season(name: str, reference: date) -> TimeRange:
@@ -419,10 +426,10 @@ def _read_part_of_year(match: re.Match[str], reference: date) -> _Readings:
             return (_month_span(year or reference.year, 1, 6),)
         return (_month_span(year or reference.year - (reference.month <= 6), 7, 12),)
     if number := _group(match, "number", "quarter", "zh_quarter"):
-        last = 3 * (_ORDINALS.get(number) or parse_number(number) or 0)
+        last = 3 * (_NTHS.get(number) or parse_number(number) or 0)
         return (_month_span(year or reference.year - (last - 2 > reference.month), last - 2, last),)
     away = 3 * _count_steps(_group(match, "which", "zh_which")) - (reference.month - 1) % 3
-    first = _move_months(reference.replace(day=1), away)
+    first = move_months(reference.replace(day=1), away)
     return (_month_span(first.year, first.month, first.month + 2),)
 
 
@@ -445,10 +452,10 @@ def _at_distance(count: float, unit: str, sign: int, reference: date) -> tuple[T
         slack = 4 if unit == "week" else 0 if count < 3 else 1
         return (_around_day(day, slack), _one_day(day), *((_week_of(day),) if unit == "week" else ()))
     if unit == "month":
-        day = _move_months(reference, sign * int(count)) + timedelta(round(sign * (count % 1) * 30))
+        day = move_months(reference, sign * int(count)) + timedelta(round(sign * (count % 1) * 30))
         return (_around_day(day, 16), _month_of_year(day.year, day.month), _one_day(day))
     if count % 1:
-        return (_around_day(_move_months(reference, sign * round(count * 12)), 45),)
+        return (_around_day(move_months(reference, sign * round(count * 12)), 45),)
     return (_whole_year(reference.year + sign * int(count)),)
 
 
@@ -474,8 +481,9 @@ def _read_adjoining(match: re.Match[str], reference: date) -> _Readings:
     return (TimeRange(reference - span, reference),)
 
 
-def _read_half_year(match: re.Match[str], reference: date) -> _Readings:
-    return (TimeRange(reference - timedelta(183), reference),)
+def _read_last_days(match: re.Match[str], reference: date, days: int = 183, *, about: bool = False) -> _Readings:
+    """So many days up to the reference: half a year, "lately"."""
+    return (TimeRange(reference - timedelta(days), reference, about=about),)
 
 
 def _read_unit(match: re.Match[str], reference: date) -> _Readings:
@@ -566,10 +574,6 @@ def _read_near_day(match: re.Match[str], reference: date) -> _Readings:
     return (_one_day(reference + timedelta(_DAYS_AWAY[_group(match, "near", "zh_near")])),)
 
 
-def _read_lately(match: re.Match[str], reference: date) -> _Readings:
-    return (TimeRange(reference - timedelta(_LATELY), reference, about=True),)
-
-
 def _read_holiday(match: re.Match[str], reference: date) -> _Readings:
     """Christmas, last Thanksgiving, 去年国庆: by default the latest or the next one."""
     name = match["holiday"].replace("'", "").removesuffix(" day")
@@ -589,9 +593,7 @@ def _read_holiday(match: re.Match[str], reference: date) -> _Readings:
 def _days_of(name: str, year: int) -> tuple[date, ...]:
     """The days of a holiday in a year: fixed, or the nth weekday of a month."""
     if name in _NTH_WEEKDAYS:
-        month, weekday, nth = _NTH_WEEKDAYS[name]
-        first = date(year, month, 1)
-        return (first + timedelta((weekday - first.weekday()) % 7 + 7 * (nth - 1)),)
+        return (_nth_weekday(year, *_NTH_WEEKDAYS[name]),)
     month, day = _HOLIDAYS[name]
     return tuple(date(year, month, each) for each in ((day, day + 1, day + 2) if name.startswith("清明") else (day,)))
 
@@ -601,11 +603,8 @@ def _read_nth_weekday(match: re.Match[str], reference: date) -> _Readings:
     month, year = _month_number(match["month"]), _year_of(_group(match, "year"), reference)
     weekday = DAY_NAMES.index(match["weekday"]) if _group(match, "weekday") else _HAN_WEEKDAYS[match["zh_weekday"]]
     written = _group(match, "nth", "zh_nth")
-    days = [
-        _nth_weekday(each, month, weekday, _NTHS.get(written) or parse_number(written) or 1)
-        for each in _near(year, reference)
-    ]
-    return _nearest_first(days, reference)
+    nth = _NTHS.get(written) or parse_number(written) or 1
+    return _nearest_first([_nth_weekday(each, month, weekday, nth) for each in _near(year, reference)], reference)
 
 
 def _nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
@@ -737,18 +736,8 @@ _FROM_EASTER = {
     "ash wednesday": -46, "shrove tuesday": -47, "pancake day": -47, "ascension day": 39, "pentecost": 49, "whit monday": 50,
 }  # fmt: skip
 _NTHS = {
-    "first": 1,
-    "1st": 1,
-    "second": 2,
-    "2nd": 2,
-    "third": 3,
-    "3rd": 3,
-    "fourth": 4,
-    "4th": 4,
-    "last": -1,
-    "最后一": -1,
-}
-_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
+    "first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": -1, "最后一": -1,
+}  # fmt: skip
 _UNIT_NAMES = {
     **dict.fromkeys(("minute", "hour", "分钟", "小时", "钟头"), "hour"), **dict.fromkeys(("day", "night", "天", "日"), "day"),
     **dict.fromkeys(("week", "周", "星期", "礼拜"), "week"), **dict.fromkeys(("month", "月"), "month"),
@@ -889,8 +878,8 @@ _RULES = (
     _rule(_MONTHS_SHORT, rf"\b(?:{_THIRD}[ -])?{_MONTH},?(?: of)? {_YEAR}\b", _read_date, "date"),
     _rule("月", rf"{_ZH_YEAR}的?{_ZH_MONTH}月份?{_ZH_THIRD}(?!前|后)", _read_date, "month"),
     _rule("half", rf"\b(?:the )?(?P<half>first|second) half of (?:(?:the|this) year|{_YEAR})\b", _read_part_of_year),
-    _rule("half|six", rf"\b(?:the |this |these |over |in )*(?:last|past)? ?(?:half[ -](?:a[ -])?year|six months)\b(?! {_DIRECTION})", _read_half_year),
-    _rule("半年", r"(?:这|过去|最近|近)(?:大)?半年", _read_half_year),
+    _rule("half|six", rf"\b(?:the |this |these |over |in )*(?:last|past)? ?(?:half[ -](?:a[ -])?year|six months)\b(?! {_DIRECTION})", _read_last_days),
+    _rule("半年", r"(?:这|过去|最近|近)(?:大)?半年", _read_last_days),
     _rule("半年", rf"{_ZH_YEAR}?的?(?P<zh_half>[上下])半年", _read_part_of_year),
     _rule("quarter", r"\b(?P<which>last|this|next) quarter\b", _read_part_of_year),
     _rule("quarter|q", rf"\b(?:q(?P<number>[1-4])|(?:the )?(?P<quarter>first|second|third|fourth) quarter)(?:(?: of)? {_YEAR})?\b", _read_part_of_year),
@@ -927,7 +916,7 @@ _RULES = (
     _rule("from now|later", rf"\b{_AMOUNT} (?:from now|later)\b", _read_distance),
     _rule("in", rf"\b(?:in|within) (?:about )?{_AMOUNT}\b", _read_distance),
     _rule("前", rf"{_ZH_AMOUNT}(?:之|以)?前", _read_distance, "ago"),
-    _rule("后", rf"{_ZH_AMOUNT}(?:之|以)?后", _read_distance),
+    _rule("后|内", rf"{_ZH_AMOUNT}(?:之|以)?[后内]", _read_distance),
     _rule("last|past|recent", rf"\b(?:over |in |during |for )?(?:the |these |this )?(?:last|past|recent) {_AMOUNT}\b", _read_adjoining),
     _rule("last|past", r"\b(?:(?:over|in|during|for) the (?:last|past)|the past) (?P<unit>day|week|month|year)\b", _read_adjoining),
     _rule("next|coming", rf"\b(?:the )?(?:next|coming) {_AMOUNT}\b", _read_adjoining),
@@ -970,7 +959,7 @@ _RULES = (
     _rule("th|st|nd|rd", r"\b(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! (?:floor|grade|century|birthday|anniversary|street|time|place))", _read_day_of_month, "day of month"),
     _rule("号|日", rf"(?<![\d{_HAN}月])(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})[日号](?![楼线码院店])", _read_day_of_month, "day"),
     # only for a question about the whole of it
-    _rule("lately|recently|these days|最近|近来|近期|这", r"\b(?:lately|recently|these days)\b|最近|近来|近期|这阵子|这段时间|这些日子|这些天", _read_lately, "vague", certain=False),
+    _rule("lately|recently|these days|最近|近来|近期|这", r"\b(?:lately|recently|these days)\b|最近|近来|近期|这阵子|这段时间|这些日子|这些天", partial(_read_last_days, days=_LATELY, about=True), "vague", certain=False),
     _rule((*_SEASON_WORDS, "year"), r"\b(?P<whole>spring|summer|autumn|fall|winter|(?<!\d )(?<!last )(?<!past )(?<!this )year)\b(?! old)", _read_bare_whole, "vague", certain=False),
     # a length of time, which may begin or end here
     _rule("day|week|month|year|decade|night|minute|hour", rf"\b{_AMOUNT}\b(?![ -]old)", _read_duration, certain=False),

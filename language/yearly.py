@@ -10,13 +10,15 @@ from __future__ import annotations
 import calendar
 import re
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Literal
 
 from domain.patterns import pattern_of
 from language.numbers import parse_number
 from language.times import read_times
 
+#: Days after which a day of the year is no longer just past.
+JUST_PAST = 3
 #: Which calendar a day is of; ``unclear`` where the words leave it open: 生日是八月十五.
 YearCalendar = Literal["solar", "lunar", "unclear"]
 _HAN = "一二三四五六七八九十"
@@ -102,6 +104,14 @@ class YearlyDay:
         days = (self._in_year(year) for year in years)
         return min((one for one in days if one and one >= day), default=None)
 
+    def nearest(self, day: date) -> date | None:
+        """When it was, if that is at most ``JUST_PAST`` days ago, or when it is next.
+
+        >>> YearlyDay("solar", 5, 3).nearest(date(2026, 5, 5)), YearlyDay("solar", 5, 3).nearest(date(2026, 5, 7))
+        (datetime.date(2026, 5, 3), datetime.date(2027, 5, 3))
+        """
+        return self.next_on(max(day, date.min + timedelta(JUST_PAST)) - timedelta(JUST_PAST))
+
     def _in_year(self, year: int) -> date | None:
         if self.calendar != "lunar":
             try:
@@ -164,8 +174,5 @@ def says_calendar(text: str) -> YearCalendar | None:
 
 
 def _valid(which: YearCalendar, month: int, day: int, leap: bool) -> YearlyDay | None:
-    return (
-        YearlyDay(which, month, day, leap)
-        if 1 <= month <= 12 and 1 <= day <= (30 if which == "lunar" else 31)
-        else None
-    )
+    is_day = 1 <= month <= 12 and 1 <= day <= (30 if which == "lunar" else 31)
+    return YearlyDay(which, month, day, leap) if is_day else None

@@ -9,19 +9,19 @@ late. The row of an erased message is harmless: no index returns it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from domain import errors
-from domain.indexes import MARKS
+from domain.indexes import MARKS, WORD_TABLES
 from domain.quotations import own_words
 from domain.recollection import MissingPart
 from language import words
@@ -33,7 +33,7 @@ from recall.ranking import Evidence, Flags, Floats, Numbers, from_neighbours, ra
 
 if TYPE_CHECKING:
     from domain.indexes import Postings, Vector, VectorIndex, WordTable
-    from domain.records import Kind
+    from domain.records import Kind, Message
     from storage.messages import MessageColumns
     from storage.repositories import Repositories
 
@@ -275,17 +275,25 @@ def with_answered(pool: Pool, short: Callable[[Sequence[int]], Collection[int]])
     The vector of a short message includes the message before it: a question that finds "How nice!" looks for what that
     answers. ``short`` returns which of some rows are short.
     """
-    near = pool.similarity
-    if near is None or len(near) < 2:
-        return pool
-    best = np.argpartition(-near, min(_NEAREST, len(near) - 1))[:_NEAREST]
-    best = best[best > 0]
-    answering = best[pool.joined[best - 1] & (near[best] - _LESS_NEAR > near[best - 1])]
+    answering = _answering(pool)
     found = short(pool.rows[answering].tolist())
     answering = answering[[row in found for row in pool.rows[answering].tolist()]]
-    lifted = near.copy()
+    if pool.similarity is None or not len(answering):
+        return pool
+    near, lifted = pool.similarity, pool.similarity.copy()
     lifted[answering - 1] = near[answering] - _LESS_NEAR
     return replace(pool, similarity=lifted)
+
+
+def _answering(pool: Pool) -> Numbers:
+    """The places of the nearest messages that are nearer than the message before them."""
+    near = pool.similarity
+    if near is None or len(near) < 2:
+        return np.zeros(0, np.int64)
+    best = np.argpartition(-near, min(_NEAREST, len(near) - 1))[:_NEAREST]
+    best = best[best > 0]
+    answering: Numbers = best[pool.joined[best - 1] & (near[best] - _LESS_NEAR > near[best - 1])]
+    return answering
 
 
 def _best_by_words(table: MessageTable, found: FoundMessages, weights: Floats) -> Numbers:
@@ -372,6 +380,7 @@ _SUMMED: tuple[WordTable, ...] = ("summary", "fact")
 _GONE = -1
 #: How many vectors are requested; in a large history only as many messages as the pool takes.
 _NEAR_TURNS, _NEAR_SUMMARIES = 300, 60
+_KINDS: tuple[Kind, ...] = ("conversation", "summary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,6 +406,22 @@ class Candidates:
     facts: Mapping[int, float]
 
 
+class _Gathered(NamedTuple):
+    """What the indexes have for one question: its words and their weights, which are faint, and the pool."""
+
+    found: FoundMessages
+    weights: Floats
+    faint: Flags
+    pool: Pool
+    near_summaries: _Similarities
+
+    @property
+    def answering(self) -> list[int]:
+        """The rows that may be short answers."""
+        rows: list[int] = self.pool.rows[_answering(self.pool)].tolist()
+        return rows
+
+
 class CandidateSearch:
     """Searches the indexes at one moment, for the questions of one round."""
 
@@ -419,9 +444,15 @@ class CandidateSearch:
         self._learned = learned
         #: The number of the present session.
         self.present = archive.sessions.number_of(hidden.session_id)
-        self._read: dict[WordTable, dict[str, Postings]] = {}
+        #: By table and term: the cap that it was read with, and its rows, where those are not more.
+        self._read: dict[tuple[WordTable, str], tuple[int, Postings | None]] = {}
+        self._fitting = cache(self._find_fitting)
         self._totals = {table: self._words.rows(table) for table in _SUMMED}
-        self._seqs: dict[str, int] = {}
+        #: The numbers of messages, and of the sessions of summaries, by id.
+        self._numbers: dict[Kind, dict[str, int]] = {"conversation": {}, "summary": {}}
+        self._messages: dict[int, Message | None] = {}
+        self._near: dict[tuple[bytes, Kind], _Similarities] = {}
+        self._gathered: dict[Question, _Gathered] = {}
         self._little: dict[int, bool] = {}
         self._log = log
         self._hidden_rows = np.zeros(len(table), np.bool_)
@@ -438,34 +469,52 @@ class CandidateSearch:
         ``backgrounds``: vectors of unrelated sentences. In a large history the vectors are searched in a separate
         thread, while SQLite reads the words and earlier results are ranked.
         """
-        if len(self._table) <= _WHOLE or not any(vector is not None for vector in vectors):
-            for each, vector, background in zip(asked, vectors, backgrounds, strict=True):
-                yield self._find_candidates(each, vector, partial(self._by_vector, vector), background)
-            return
+        ahead = self._archive.database.ahead
+        words_asked = self._words_of(asked)
+        ahead(
+            *(partial(self._nearest, vector, kind) for vector in vectors for kind in _KINDS),
+            *(partial(self._fetch_postings, *one) for one in words_asked),
+        )
         with ThreadPoolExecutor(1, "recall") as pool:
-            nearest = [pool.submit(self._by_vector, vector) for vector in vectors]
-            for each, vector, near, background in zip(asked, vectors, nearest, backgrounds, strict=True):
-                yield self._find_candidates(each, vector, near.result, background)
+            searched: list[Callable[[], Sequence[_Similarities]]] = [
+                partial(self._by_vector, vector) for vector in vectors
+            ]
+            if len(self._table) > _WHOLE and any(vector is not None for vector in vectors):
+                searched = [pool.submit(one).result for one in searched]
+            self._read_words(words_asked)
+            gathered = [partial(self._gather, *one) for one in zip(asked, searched, strict=True)]
+            nothing = np.zeros(0, np.int64)
+            ahead(
+                lambda: self._short_rows([row for one in gathered for row in one().answering]),
+                *(partial(read, each, nothing) for each in asked for read in (self._summary_words, self._fact_words)),
+            )
+            for each, vector, gather, background in zip(asked, vectors, gathered, backgrounds, strict=True):
+                yield self._find_candidates(each, vector, gather(), background)
 
-    def _find_candidates(
-        self,
-        asked: Question,
-        vector: Vector | None,
-        nearest: Callable[[], tuple[_Similarities, _Similarities]],
-        background: Sequence[Vector],
-    ) -> Candidates:
+    def _gather(self, asked: Question, nearest: Callable[[], Sequence[_Similarities]]) -> _Gathered:
+        if asked in self._gathered:
+            return self._gathered[asked]
         table = self._table
         postings = self._read_postings("message", asked.terms)
         near_messages, near_summaries = nearest()
-        new = [text_id for text_id in near_messages if text_id not in self._seqs]
-        self._seqs |= dict.fromkeys(new, _GONE) | self._archive.messages.numbers_of(new)
-        dense = {self._seqs[text_id]: similarity for text_id, similarity in near_messages.items()}
+        seqs = self._numbers["conversation"]
+        new = [text_id for text_id in near_messages if text_id not in seqs]
+        seqs |= dict.fromkeys(new, _GONE) | (self._archive.messages.numbers_of(new) if new else {})
+        dense = {seqs[text_id]: similarity for text_id, similarity in near_messages.items()}
         dense.pop(_GONE, None)
         found = _find_messages(table, postings, dense, self._hidden_rows)
         faint = np.array([term in asked.faint for term in found.terms], np.bool_)
         rows_with = np.bincount(found.term, minlength=len(found.terms)).astype(np.float32)
         weights = np.where(faint, np.float32(_FAINT), np.float32(1.0)) * rarity(rows_with, len(table))
-        gathered = with_answered(_build_pool(table, found, weights, self._hidden_rows), self._short_rows)
+        pool = _build_pool(table, found, weights, self._hidden_rows)
+        self._gathered[asked] = gathered = _Gathered(found, weights, faint, pool, near_summaries)
+        return gathered
+
+    def _find_candidates(
+        self, asked: Question, vector: Vector | None, first: _Gathered, background: Sequence[Vector]
+    ) -> Candidates:
+        table, found, weights, faint = self._table, first.found, first.weights, first.faint
+        gathered = with_answered(first.pool, self._short_rows)
         # Words for how long ago something was count only in messages with all of them ("a year ago").
         says_all = (gathered.counts[faint] > 0).all(axis=0) & (faint.sum() == len(asked.faint))
         gathered.counts[np.ix_(faint, ~says_all)] = 0
@@ -474,11 +523,11 @@ class CandidateSearch:
         clarity, above = _compare_with_background(found.dense, len(table), vector, background)
         evidence = replace(
             self._gather_evidence(asked, gathered, weights, sessions, of_session),
-            summary_similarity=self._summary_similarity(near_summaries, sessions),
+            summary_similarity=self._summary_similarity(first.near_summaries, sessions),
             clarity=clarity,
             nearest=above,
         )
-        return Candidates(asked, gathered, sessions, found.terms, evidence, self._match_facts(asked))
+        return Candidates(asked, gathered, sessions, found.terms, evidence, self.match_facts(asked))
 
     def _gather_evidence(
         self, asked: Question, gathered: Pool, weights: Floats, sessions: Numbers, of_session: Numbers
@@ -514,21 +563,53 @@ class CandidateSearch:
 
     # -- words -------------------------------------------------------------------------------------------
 
+    def _words_of(self, asked: Sequence[Question]) -> list[tuple[WordTable, list[str], int]]:
+        """What is read of each table for these questions: the terms by the largest cap of the questions with them."""
+        caps: dict[str, int] = {}
+        for each in asked:
+            caps |= {term: max(self._cap(each.terms), caps.get(term, 0)) for term in each.terms}
+        return [
+            (table, terms, most)
+            for table in WORD_TABLES
+            for most in dict.fromkeys(caps.values())
+            if (terms := [term for term, cap in caps.items() if cap == most > self._cap_read(table, term)])
+        ]
+
+    def _read_words(self, wanted: Iterable[tuple[WordTable, list[str], int]]) -> bool:
+        """Read postings, as far as they are not read yet; False where that failed."""
+        try:
+            for table, terms, cap in wanted:
+                self._fetch_postings(table, terms, cap)
+        except errors.StorageError:
+            self._log_missing("words")
+            return False
+        return True
+
+    def _fetch_postings(self, table: WordTable, terms: Sequence[str], cap: int) -> None:
+        if new := [term for term in terms if self._cap_read(table, term) < cap]:
+            found = self._words.postings(table, new, cap)
+            self._read |= {(table, term): (cap, found.get(term)) for term in new}
+
     def _read_postings(self, table: WordTable, terms: Sequence[str]) -> Mapping[str, Postings]:
         """The messages that contain each term. Nothing is read twice for one round.
 
         Terms in too many rows are left out, the longer the question the sooner; a history that is ranked whole loses
         nothing.
         """
-        cap = _WHOLE if len(self._table) <= _WHOLE else _ROWS // max(len(terms), _FEW_TERMS)
-        read = self._read.setdefault(table, {})
-        try:
-            if new := [term for term in terms if term not in read]:
-                read.update(self._words.postings(table, new, cap))
-        except errors.StorageError:
-            self._log_missing("words")
+        cap = self._cap(terms)
+        if not self._read_words([(table, list(terms), cap)]):
             return {}
-        return {term: read[term] for term in terms if term in read and len(read[term].seqs) <= cap}
+        found = {term: self._read[table, term][1] for term in terms}
+        return {term: posting for term, posting in found.items() if posting and len(posting.seqs) <= cap}
+
+    def _cap(self, terms: Sequence[str]) -> int:
+        return _WHOLE if len(self._table) <= _WHOLE else _ROWS // max(len(terms), _FEW_TERMS)
+
+    def _cap_read(self, table: WordTable, term: str) -> int:
+        return self._read.get((table, term), (0, None))[0]
+
+    def _find_fitting(self, table: WordTable, terms: Sequence[str]) -> tuple[Numbers, Floats]:
+        return _best_fitting(self._read_postings(table, terms), self._totals[table])
 
     def _meant_speakers(self, asked: Question, rows: Numbers) -> Floats:
         """1 for a message of the speaker whom the question names first, less for others it names."""
@@ -542,7 +623,7 @@ class CandidateSearch:
 
     def _summary_words(self, asked: Question, sessions: Numbers) -> Floats | None:
         """(S,) how well the words of each session's summary fit: idf * tf / (tf + 1.2)."""
-        seqs, scored = _best_fitting(self._read_postings("summary", asked.terms), self._totals["summary"])
+        seqs, scored = self._fitting("summary", asked.terms)
         if not len(seqs):
             return None
         session_of = self._archive.summaries.sessions_of(seqs=seqs.tolist())
@@ -552,7 +633,7 @@ class CandidateSearch:
 
     def _fact_words(self, asked: Question, rows: Numbers) -> Floats | None:
         """(P,) how well the words of the best fact based on each message fit."""
-        facts, scored = _best_fitting(self._read_postings("fact", asked.terms), self._totals["fact"])
+        facts, scored = self._fitting("fact", asked.terms)
         if not len(facts):
             return None
         score = dict(zip(facts.tolist(), scored.tolist(), strict=True))
@@ -561,7 +642,7 @@ class CandidateSearch:
             best[message] = max(best.get(message, 0.0), score[fact])
         return _scores_by_number(best, self._table.seq[rows])
 
-    def _match_facts(self, asked: Question) -> dict[int, float]:
+    def match_facts(self, asked: Question) -> dict[int, float]:
         """By number, the share of the question's weight in rare words in the facts with the largest shares."""
         postings = self._read_postings("fact", asked.terms)
         seqs = [postings[term].seqs for term in asked.terms if term in postings]
@@ -576,19 +657,28 @@ class CandidateSearch:
 
     # -- vectors -----------------------------------------------------------------------------------------
 
-    def _by_vector(self, vector: Vector | None) -> tuple[_Similarities, _Similarities]:
+    def _by_vector(self, vector: Vector | None) -> Sequence[_Similarities]:
         """The nearest messages and summaries."""
-        summaries = self._search_vectors(vector, "summary", _NEAR_SUMMARIES)
+        return [self._nearest(vector, kind) for kind in _KINDS]
+
+    def _nearest(self, vector: Vector | None, kind: Kind) -> _Similarities:
+        """The nearest texts of a kind, searched once for each vector."""
+        if vector is None:
+            return {}
         most = _NEAR_TURNS if len(self._table) <= _WHOLE else _BY_VECTORS
-        most += len(self._hidden.messages or ())
-        return self._search_vectors(vector, "conversation", most), summaries
+        most = most + len(self._hidden.messages or ()) if kind == "conversation" else _NEAR_SUMMARIES
+        if (key := (vector.tobytes(), kind)) not in self._near:
+            self._near[key] = self._search_vectors(vector, kind, most)
+        return self._near[key]
 
     def _summary_similarity(self, hits: _Similarities, sessions: Numbers) -> Floats | None:
         """(S,) the similarity of each session's summary; at least the lowest returned."""
         if not hits:
             return None
-        session_of = self._archive.summaries.sessions_of(text_ids=list(hits))
-        known = {session_of[text_id]: hits[text_id] for text_id in hits if text_id in session_of}
+        session_of = self._numbers["summary"]
+        new = [text_id for text_id in hits if text_id not in session_of]
+        session_of |= dict.fromkeys(new, _GONE) | self._archive.summaries.sessions_of(text_ids=new)  # type: ignore[arg-type]
+        known = {session_of[text_id]: similarity for text_id, similarity in hits.items()}
         return _scores_by_number(known, sessions, min(hits.values()))
 
     def _search_vectors(self, vector: Vector | None, kind: Kind, limit: int) -> _Similarities:
@@ -604,6 +694,7 @@ class CandidateSearch:
             else:
                 self._log_missing("index")
             return {}
+        self._numbers[kind] |= {hit.text_id: hit.number for hit in hits if hit.number is not None}
         return {hit.text_id: hit.similarity for hit in hits}
 
     def _short_rows(self, rows: Sequence[int]) -> set[int]:
@@ -611,9 +702,16 @@ class CandidateSearch:
         most, length = min(self._table.mean_length, _LITTLE), self._table.length
         new = [row for row in rows if row not in self._little and length[row] <= most]
         row_of = {int(self._table.seq[row]): row for row in new}
-        for message in self._archive.messages.by_number(list(row_of)) if row_of else ():
+        for message in self.read_messages(list(row_of)):
             self._little[row_of[message.seq]] = embedding.says_little(own_words(message))
         return {row for row in rows if self._little.get(row)}
+
+    def read_messages(self, seqs: Sequence[int]) -> list[Message]:
+        """Messages by number, in order, as ``Messages.by_number`` finds them; none is read twice."""
+        if new := [seq for seq in seqs if seq not in self._messages]:
+            found = {message.seq: message for message in self._archive.messages.by_number(new)}
+            self._messages |= {seq: found.get(seq) for seq in new}
+        return [message for seq in sorted(seqs) if (message := self._messages[seq])]
 
     def _log_missing(self, part: MissingPart) -> None:
         self._log.exception("recall without %s", part)

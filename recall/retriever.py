@@ -9,13 +9,15 @@ Nothing here writes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, partial, reduce
+from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from domain import errors
+from domain.indexes import WORD_TABLES
 from domain.recollection import MissingPart, RecallLimits, RecallRequest, Recollection
 from language.forget_requests import Reading
 from language.references import resolve_references
@@ -137,36 +139,48 @@ class OwnMemories:
             self._inputs = dict([*self._inputs.items(), (said[-1].strip(), vectors[-1])][-_INPUTS_KEPT:])
         kinds = [self._kinds.kind_of(vector) if self._kinds else None for vector in vectors]
         backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
-        ranked = [
-            RankedSearch(searched, _weigh_remark(searched, ranking.rank(searched.evidence), len(asked)))
-            for searched in search.find(asked, vectors, backgrounds)
-        ]
+        ranking_of = cache(
+            lambda: [
+                RankedSearch(searched, _weigh_remark(searched, ranking.rank(searched.evidence), len(asked)))
+                for searched in search.find(asked, vectors, backgrounds)
+            ]
+        )
+        about = (self._archive, request.session_id, request.hidden, self._slots_of, now.date().isoformat())
+        known = KnownFacts(*about)
+        selector = Selector(self._archive, table, limits, known, search, cutting=request.gated)
+        facts_of = cache(lambda: [(each.text, search.match_facts(each)) for each in asked])
+        own = said if apart else said[-1:]
+        self._archive.database.ahead(
+            lambda: selector.read_ahead(ranking_of(), [*chain(*map(_best_seqs, ranking_of()))]),
+            lambda: KnownFacts(*about).find_answers(own, facts_of(), facts_of()[-1:]),
+        )
+        ranked = ranking_of()
         # The searches of one input are judged together: alone by its words, with the last round by its meaning.
         size = 1 if apart else len(ranked)
         relevant: list[RankedSearch] = []
         amounts: list[Amount] = []
         for at, query in zip(range(0, len(ranked), size), said if apart else said[-1:], strict=True):
             together = ranked[at : at + size]
-            judged = self._judge(together, kinds[at : at + size], query, table, limits) if request.gated else "enough"
+            of_these = (together, kinds[at : at + size], query, search, table, limits)
+            judged = self._judge(*of_these) if request.gated else "enough"
             amounts.append(judged)
             if judged != "nothing":
                 relevant += [replace(each, ranked=ranking.level(each.ranked)) if apart else each for each in together]
         parts = (self._archive, table, search, limits.tokens)
         if in_range := TimeRangeSearch(*parts).find(said[-1], now.date()) if asked[-1].of_a_whole else None:
             relevant, limits = in_range.restrict(ranked), in_range.remaining_limits(limits)
-        known = KnownFacts(self._archive, request.session_id, request.hidden, self._slots_of, now.date().isoformat())
         shares, others = (
             [(each.searched.asked.text, each.searched.facts) for each in searches]
             for searches in (relevant, ranked[-1:])
         )
-        facts = known.find_answers(said if apart else said[-1:], shares, others)
+        facts = known.find_answers(own, shares, others)
         whole = limits.tokens
         if not in_range and "best" in amounts and "enough" not in amounts:
             limits = replace(limits, share=max(limits.share, _BEST_SHARE))
         elif not in_range and "enough" not in amounts:
             little = _LITTLE_TOKENS + cost_of_facts(facts, marked=False)
             limits = replace(limits, tokens=min(limits.tokens, little), sessions=0)
-        selector = Selector(self._archive, table, limits, known, search.present, cutting=request.gated)
+        selector = Selector(self._archive, table, limits, known, search, cutting=request.gated)
         selected = selector.select(relevant, facts, whole)
         known_of = in_range or selected.facts or not {"best", "enough"}.isdisjoint(amounts)
         unknown = not known_of and asked[-1].asks_of_us
@@ -194,6 +208,14 @@ class OwnMemories:
     def reads_like_forget_request(self, text: str) -> Reading | None:
         """How certain a request to forget one of the last inputs is by its vector."""
         return read_like_forget_request(text, self._inputs.get(text.strip()), self._embedder.model)
+
+    def reads(self, session_id: str) -> list[Callable[[], object]]:
+        """What ``find`` reads in a session whatever is asked, for ``Database.ahead``."""
+        of, last = self._archive, self._table.last_seq if self._table else 0
+        state = of.messages.generation, of.archive.has_any, of.facts.corrected_names, of.sessions.has_clients
+        rows = (partial(of.index.words.rows, table) for table in WORD_TABLES)
+        new = partial(of.messages.columns_after, last, _AT_ONCE)
+        return [*state, *rows, new, partial(of.sessions.number_of, session_id)]
 
     def warm(self) -> None:
         """Load the message table, so that the first question need not wait for it."""
@@ -237,13 +259,13 @@ class OwnMemories:
         found: Sequence[RankedSearch],
         kinds: Sequence[float | None],
         said: str,
+        search: CandidateSearch,
         table: MessageTable,
         limits: RecallLimits,
     ) -> Amount:
         """How much of what was found for one input is worth recalling; the last search is of the input alone."""
         asked, evidence = found[-1].searched.asked, found[-1].searched.evidence
-        best = found[-1].ranked.messages.argsort()[::-1][:_LOOKED_AT]
-        likely = self._archive.messages.by_number(evidence.seqs[best].tolist())
+        likely = search.read_messages(_best_seqs(found[-1]))
         mine = self._vector_of(asked.text[-_CONTEXT:])
         others = [self._vector_of(message_key(message, ())[:_READ]) for message in likely]
         alike = [float(mine @ other) for other in others if mine is not None and other is not None]
@@ -271,6 +293,12 @@ class OwnMemories:
                 self._log.exception("recall goes on by words")
                 missing.append("embeddings")
         return [None] * len(texts)
+
+
+def _best_seqs(found: RankedSearch) -> list[int]:
+    """The numbers of the messages that are compared with the question."""
+    best: list[int] = found.searched.evidence.seqs[found.ranked.messages.argsort()[::-1][:_LOOKED_AT]].tolist()
+    return best
 
 
 def _is_known(found: Candidates) -> bool:

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
+
+import numpy as np
 
 from domain.patterns import pattern_of
 from domain.quotations import as_memory, memory_text
@@ -29,7 +32,7 @@ from language.calendar import seconds_of
 from language.scripts import estimate, unspaced_length
 from language.words import matching_forms, terms
 from recall.annotations import KnownFacts, cost_of, cost_of_annotations, cost_of_facts
-from recall.candidates import Candidates, MessageTable
+from recall.candidates import Candidates, CandidateSearch, MessageTable
 from recall.questions import seeks_reply
 from recall.ranking import Floats, Ranked
 from storage.repositories import Repositories
@@ -55,6 +58,8 @@ _SUMMARIES, _MARKED_SUMMARIES, _LONG_SUMMARY = 0.08, 0.25, 250
 _BOTH = 0.1
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
 _SHORT = 36
+#: A turn of more tokens is not that short.
+_LITTLE = 40
 #: The longest that a neighbour may be.
 _LONG_NEIGHBOUR = 300
 
@@ -131,7 +136,7 @@ def cut(scores: Sequence[float], count: int, *, share: float) -> int:
 class Selector:
     """Reads what is handed over from the archive; what is no longer there is left out.
 
-    With ``cutting``, weak hits are left out even where there is room. The summary of the ``present`` session stands
+    With ``cutting``, weak hits are left out even where there is room. The summary of the present session stands
     in the context already.
     """
 
@@ -141,7 +146,7 @@ class Selector:
         table: MessageTable,
         limits: RecallLimits,
         known: KnownFacts,
-        present: int | None = None,
+        search: CandidateSearch,
         *,
         cutting: bool,
     ) -> None:
@@ -149,7 +154,7 @@ class Selector:
         self._table = table
         self._limits = limits
         self._known = known
-        self._present = present
+        self._search = search
         self._cutting = cutting
 
     def select(
@@ -202,13 +207,37 @@ class Selector:
             count = cut([best[row].score for row in order], count, share=self._limits.share)
         return {row: best[row] for row in order[:count]}
 
-    def _laid(self, searches: Sequence[RankedSearch]) -> _Laid:
-        """The best turns with what they need to be understood, cut, and what became of what they say."""
+    def read_ahead(self, searches: Sequence[RankedSearch], also: Sequence[int]) -> None:
+        """Read what ``select`` mostly reads, and the messages ``also``; for ``Database.ahead``."""
+        ahead, table, facts = self._archive.database.ahead, self._table, self._archive.facts
+        best = np.array([*self._best_messages(searches)], np.int64)
+        lacking = best[(table.length[best] <= _LITTLE) | (~table.by_user[best] & self._known.has_any)]
+        beside = np.concatenate([table.previous[lacking], table.next[lacking]])
+        numbers: list[int] = table.seq[np.concatenate([best, beside[beside >= 0]])].tolist()
+        order = [*self._best_sessions(searches)]
+        read_summaries = partial(self._archive.summaries.of_sessions, order)
+        ahead(lambda: self._search.read_messages([*dict.fromkeys([*numbers, *also])]), read_summaries)
+        if self._known.has_any:
+            _, read, _ = self._read_best(searches)
+            ids = {message.text_id for message in read.values()} | {*self._answered(read).values()}
+            texts = read_summaries()
+            sessions = sorted([texts[one].session_id for one in order if one in texts][: self._limits.sessions])
+            ahead(partial(facts.of_messages, sorted(ids)), partial(facts.of_sessions, sessions))
+
+    def _read_best(
+        self, searches: Sequence[RankedSearch]
+    ) -> tuple[dict[int, _Best], dict[int, Message], dict[int, list[int]]]:
+        """The best turns, their texts and those of what they need to be understood, and which rows that is."""
         best = self._best_messages(searches)
         read = self._read(best)
         replies = any(seeks_reply(found.searched.asked.text) for found in searches)
         around = {row: self._company(row, read[row], replies=replies) for row in best if row in read}
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
+        return best, read, around
+
+    def _laid(self, searches: Sequence[RankedSearch]) -> _Laid:
+        """The best turns with what they need to be understood, cut, and what became of what they say."""
+        best, read, around = self._read_best(searches)
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(message.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, message in read.items()}
         shown = {row: replace(message, text=PREFIX[message.role] + said[row]) for row, message in read.items()}
@@ -250,9 +279,7 @@ class Selector:
     def _read(self, rows: Iterable[int]) -> dict[int, Message]:
         """The turns of rows, as far as they are still there and say anything."""
         numbers = {row: int(self._table.seq[row]) for row in rows}
-        read = {
-            message.seq: as_memory(message) for message in self._archive.messages.by_number(sorted(numbers.values()))
-        }
+        read = {message.seq: as_memory(message) for message in self._search.read_messages(list(numbers.values()))}
         return {row: read[seq] for row, seq in numbers.items() if seq in read and read[seq].words.strip()}
 
     def _company(self, row: int, message: Message, *, replies: bool) -> list[int]:
@@ -272,17 +299,21 @@ class Selector:
         """Where a turn was said: its session, and its place in it."""
         return int(self._table.session[row]), int(self._table.place[row])
 
-    def _summaries(self, searches: Sequence[RankedSearch]) -> tuple[RecalledSummary, ...]:
+    def _best_sessions(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
+        """The numbers of the sessions whose summaries are looked up, best first."""
         best: dict[int, _Best] = {}
         most = self._limits.sessions * _SPARE
         for found in searches:
             sessions, scores = found.searched.sessions, found.ranked.sessions
             for at in (-scores).argsort(kind="stable")[:most].tolist():
                 _keep_best(best, int(sessions[at]), _Best(float(scores[at]), found, at))
-        best.pop(-1 if self._present is None else self._present, None)
-        order = sorted(best, key=lambda session: (-best[session].score, session))[:most]
-        texts = self._archive.summaries.of_sessions(order)
-        sought, there = _sought(searches), [session for session in order if session in texts]
+        best.pop(-1 if self._search.present is None else self._search.present, None)
+        return {one: best[one] for one in sorted(best, key=lambda session: (-best[session].score, session))[:most]}
+
+    def _summaries(self, searches: Sequence[RankedSearch]) -> tuple[RecalledSummary, ...]:
+        best = self._best_sessions(searches)
+        texts = self._archive.summaries.of_sessions([*best])
+        sought, there = _sought(searches), [session for session in best if session in texts]
         read = [_summarised(texts[one], best[one], sought) for one in there[: self._limits.sessions]]
         marks = self._known.annotations_of_summaries(read)
         kept: list[RecalledSummary] = []

@@ -145,10 +145,9 @@ def write_portable(folder: Path, target: Path, clock: Callable[[], datetime]) ->
     except OSError as fault:
         raise storage_error(fault, target) from fault
     finally:
-        with suppress(OSError):
-            copy.unlink()
-        with suppress(OSError):
-            unfinished.unlink()
+        for left in (copy, unfinished):
+            with suppress(OSError):
+                left.unlink()
     return written
 
 

@@ -224,10 +224,8 @@ class Chapters:
 
     def void(self, tx: Transaction, text_ids: Sequence[str]) -> None:
         """Remove the text of these chapters, and of all above them, and ask for it again."""
-        rows = (
-            self._database.run(f"SELECT seq FROM chapter WHERE text_id IN {EACH}", list(text_ids)) if text_ids else []
-        )
-        self._void_texts(tx, [row["seq"] for row in rows])
+        query = f"SELECT seq FROM chapter WHERE text_id IN {EACH}"
+        self._void_texts(tx, [row["seq"] for row in self._database.run(query, list(text_ids))] if text_ids else [])
 
     def void_above(self, tx: Transaction, messages: Sequence[str] = (), sessions: Sequence[str] = ()) -> None:
         """The same of the chapters over these messages, or over these sessions."""

@@ -24,6 +24,11 @@ _MEMORY = (
     "SELECT id, summary, key_points, memory_type, importance_score, conversation_round, created_at"
     " FROM conversation_memories WHERE deleted_at IS NULL"
 )
+#: Lists the notes of which something is so no more.
+_HIDE = (
+    "INSERT INTO note_deletion (note, deleted_at) SELECT seq, CAST(? AS TEXT) FROM note WHERE {0}"
+    " ON CONFLICT (note) DO NOTHING RETURNING note"
+)
 
 
 class Clients:
@@ -118,12 +123,8 @@ class Clients:
 
     def hide(self, number: int) -> bool:
         """List a memory no more, and let what was known by it never have been. False when there is no such memory."""
-        hidden = (
-            "INSERT INTO note_deletion (note, deleted_at) SELECT seq, CAST(? AS TEXT) FROM note WHERE seq = ?"
-            " ON CONFLICT (note) DO NOTHING RETURNING note"
-        )
         with self._database.write() as tx:
-            if not tx.run(hidden, self._stamp.now(), number):
+            if not tx.run(_HIDE.format("seq = ?"), self._stamp.now(), number):
                 return False
             for (fact,) in self._database.run("SELECT text_id FROM fact WHERE note = ?", number):
                 self._of.fact_log.correct_by_hand(fact, None)
@@ -131,12 +132,9 @@ class Clients:
 
     def hide_before(self, moment: datetime) -> int:
         """List the memories no more that were made before a moment. Returns how many; what is known stays known."""
-        old = (
-            "INSERT INTO note_deletion (note, deleted_at) SELECT seq, CAST(? AS TEXT) FROM note WHERE instant < ?"
-            " ON CONFLICT (note) DO NOTHING RETURNING note"
-        )
+        instant = moment.replace(microsecond=0).timestamp()
         with self._database.write() as tx:
-            return len(tx.run(old, self._stamp.now(), moment.replace(microsecond=0).timestamp()))
+            return len(tx.run(_HIDE.format("instant < ?"), self._stamp.now(), instant))
 
     def without_vector(self, model: str) -> list[int]:
         """The memories that are not hidden and have no vector of this model."""
@@ -163,11 +161,8 @@ class Clients:
             " SELECT seq, CAST(? AS TEXT), CAST(? AS BLOB), CAST(? AS TEXT) FROM note WHERE seq = ?"
             " ON CONFLICT (note, model) DO UPDATE SET vector = excluded.vector, embedding = excluded.embedding"
         )
-        rows = [(model, vector.astype("<f2").tobytes(), _as_json(vector), number) for number, vector in vectors]
+        # As other programs read it: a list in JSON, to the precision at which it is stored.
+        lists = ((number, vector, json.dumps([round(float(one), 4) for one in vector])) for number, vector in vectors)
+        rows = [(model, vector.astype("<f2").tobytes(), shown, number) for number, vector, shown in lists]
         with self._database.write() as tx:
             tx.many(kept, rows)
-
-
-def _as_json(vector: Vector) -> str:
-    """A vector as other programs read it: a list in JSON, to the precision at which it is stored."""
-    return json.dumps([round(float(value), 4) for value in vector])

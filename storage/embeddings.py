@@ -11,7 +11,7 @@ removed, hidden or archived.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -82,11 +82,9 @@ class Embeddings:
         self._database = database
         self._tidy = tidy
 
-    @contextmanager
-    def in_one_commit(self) -> Iterator[None]:
+    def in_one_commit(self) -> AbstractContextManager[object]:
         """All that is written inside is one transaction."""
-        with self._database.write():
-            yield
+        return self._database.write()
 
     def enqueue(self, tx: Transaction, texts: Sequence[tuple[str, Kind]], *, new: bool = False) -> None:
         """Ask for vectors, of ``new`` texts or of texts whose key has changed: an old vector is let go."""
@@ -189,9 +187,8 @@ class Embeddings:
 
     def rows(self, model: str, text_ids: Iterable[str]) -> list[VectorRow]:
         """Rows for the index, of texts that are stored and have a vector."""
-        return [
-            _vector_row(row) for row in self._database.run(f"{_ROWS} AND e.text_id IN {EACH}", model, list(text_ids))
-        ]
+        rows = self._database.run(f"{_ROWS} AND e.text_id IN {EACH}", model, list(text_ids))
+        return [_vector_row(row) for row in rows]
 
     def changes_elsewhere(self) -> int:
         """Another number after another program has written."""

@@ -100,6 +100,15 @@ class Database(Protocol):
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
 
+    def reading(self) -> AbstractContextManager[None]:
+        """What this thread asks for again inside, without writing, may be answered as the first time."""
+
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        """Read together what each of these asks for, before that is asked for one by one; called inside ``reading``.
+
+        Each may be called several times, or not at all where a query costs no trip; none writes.
+        """
+
     def write(self, *, wait: bool = False) -> AbstractContextManager[Transaction]:
         """One transaction; any exception takes all of it back. After the commit the listeners are called.
 
@@ -116,8 +125,11 @@ class Database(Protocol):
     def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement with each of these rows of values."""
 
-    def defer_checks(self) -> None:
-        """Let rows of the open transaction refer to rows that come later in it."""
+    def expect_memory(self, now: float) -> None:
+        """Let rows of the open transaction, which brings a whole memory, refer to rows that come later in it.
+
+        Where several servers share memories, its commit also says that one is to look after this from ``now`` on.
+        """
 
     def digest_changes(self) -> None:
         """Make the digests of all that was written in the open transaction; its end does that too."""

@@ -54,7 +54,6 @@ _NOT_IN_WORDS = pattern_of(r"[\W_]+")
 _COLUMNS = "erased_at, number, reason, messages, sessions, days, derived, files, searched, traces"
 #: In place of a number of files while there is no proof.
 _UNPROVEN = -1
-_UNPROVEN_ERASURES = "SELECT erased_at, number FROM erasure WHERE files = ?"
 #: What is known of a piece that was not erased.
 _NONE = (None, 0.0)
 _NEVER = -1.0
@@ -193,7 +192,8 @@ class ErasedTexts:
 
     def unproven(self) -> list[tuple[str, int]]:
         """The erasures whose files have still to be cleaned and searched, by time and number."""
-        return [(str(row[0]), int(row[1])) for row in self.database.run(_UNPROVEN_ERASURES, _UNPROVEN)]
+        query = "SELECT erased_at, number FROM erasure WHERE files = ?"
+        return [(str(row[0]), int(row[1])) for row in self.database.run(query, _UNPROVEN)]
 
     def record_proof(
         self, tx: Transaction, erasures: Iterable[tuple[str, int]], files: int, searched: int, traces: int

@@ -25,13 +25,13 @@ import json
 import logging
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from threading import Lock
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from domain import errors
 from domain.facts import Fact, Note, Relation
@@ -43,13 +43,15 @@ from language.words import tokens
 from storage.engine import Stamp, read_meta, set_meta
 from storage.erased import ErasedRecord, ErasedTexts, SaidMessage
 from storage.facts import Facts
-from storage.imports import Imports
 from storage.messages import Messages
 from storage.personas import Filtered, LineFilter, normalise
 from storage.repositories import Repositories
 from storage.rounds import Rounds
 from storage.sqlite import schema
 from storage.sqlite.database import SqliteDatabase
+
+if TYPE_CHECKING:
+    from storage.imports import Imports
 
 #: In ``meta``: what is being erased.
 _ERASING = "erasing"
@@ -154,12 +156,17 @@ class Eraser:
 
     of: Repositories
     rounds: Rounds
-    imports: Imports
     folders: Sequence[Path]
     rebuild_index: Callable[[], None]
     scrubbers: Sequence[Scrub] = ()
     besides: Sequence[Path] = ()
     _one_at_a_time: Lock = field(default_factory=Lock)
+
+    @property
+    def _imports(self) -> Imports:
+        from storage.imports import Imports
+
+        return Imports(self.of, self.rounds)
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
@@ -224,9 +231,7 @@ class Eraser:
         wanted = normalise(words)
         if not wanted:
             return ErasureScope()
-        messages = [
-            message for message in self._every_message() if wanted in normalise(f"{message.speaker}\n{message.words}")
-        ]
+        messages = [one for one in self._every_message() if wanted in normalise(f"{one.speaker}\n{one.words}")]
         holding = [summary for summary in self.of.summaries.all() if wanted in normalise(summary.summary)]
         chosen = self._with_derived(messages, words=words.strip())
         summaries = {summary.text_id: summary for summary in (*chosen.summaries, *holding)}
@@ -240,13 +245,13 @@ class Eraser:
             pins=tuple(pins),
             in_flight=tuple(one.session_id for one in flying),
             chapters=_distinct_chapters((*chosen.chapters, *chapters)),
-            file_names=tuple(one.name for one in self.imports.all() if wanted in normalise(one.name)),
+            file_names=tuple(one.name for one in self._imports.all() if wanted in normalise(one.name)),
             **self._derived_from(messages, notes, facts),
         )
 
     def scope_of_everything(self) -> ErasureScope:
         """All that was ever said here, and what was made from it."""
-        messages = list(self._every_message())
+        messages = self._every_message()
         flying = [one.session_id for one in self.of.sessions.every_in_flight()]
         summarised = [one.session_id for one in self.of.summaries.all()]
         chosen = self._with_derived(messages, [*summarised, *flying])
@@ -255,20 +260,16 @@ class Eraser:
             in_flight=tuple(flying),
             pins=tuple(pin for persona in PERSONAS for pin in self.of.personas.pins(persona)),
             chapters=_distinct_chapters(self.of.chapters.all(pages=True)),
-            file_names=tuple(one.name for one in self.imports.all()),
-            **self._derived_from(
-                messages, self.of.notes.all(), [*self.of.facts.all(), *self.of.facts.inferred(current=None)]
-            ),
+            file_names=tuple(one.name for one in self._imports.all()),
+            **self._derived_from(messages, self.of.notes.all(), self._every_fact()),
         )
 
     def find_erased(self) -> list[Message]:
         """The messages that are here although they were erased, in another copy of this memory."""
         found: list[Message] = []
-        last = 0
-        while messages := self.of.messages.stored_after(last, _AT_ONCE):
+        for messages in self.of.messages.batches(_AT_ONCE):
             erased = self.of.erased.recognise([SaidMessage.of(message) for message in messages])
             found += (message for message, is_erased in zip(messages, erased, strict=True) if is_erased)
-            last = messages[-1].seq
         return found
 
     def refresh_scope(self, chosen: ErasureScope) -> ErasureScope:
@@ -302,26 +303,27 @@ class Eraser:
             in_flight=tuple(session_id for session_id in whole if self.of.sessions.in_flight(session_id)),
             sessions=emptied,
             words=words,
-            chapters=self._chapters_over(messages, summaries),
+            chapters=_distinct_chapters(
+                self.of.chapters.chapters_above(
+                    [message.text_id for message in messages], [summary.session_id for summary in summaries]
+                )
+            ),
             **self._derived_from(messages),
         )
+
+    def _every_fact(self) -> list[Fact]:
+        return [*self.of.facts.all(), *self.of.facts.inferred(current=None)]
+
+    def _every_message(self) -> list[Message]:
+        return [message for messages in self.of.messages.batches(_AT_ONCE) for message in messages]
 
     def _emptied_sessions(self, messages: Sequence[Message]) -> tuple[Session, ...]:
         """The archived sessions that are empty without these turns. An active one stays, empty."""
         going = {message.text_id for message in messages}
         touched = (self.of.sessions.find(one) for one in dict.fromkeys(message.session_id for message in messages))
         archived = [session for session in touched if session and session.status == "archived"]
-        return tuple(
-            one
-            for one in archived
-            if {message.text_id for message in self.of.messages.of_session(one.session_id)} <= going
-        )
-
-    def _chapters_over(self, messages: Sequence[Message], summaries: Sequence[Summary]) -> tuple[Chapter, ...]:
-        above = self.of.chapters.chapters_above(
-            [message.text_id for message in messages], [summary.session_id for summary in summaries]
-        )
-        return tuple(one for one in above if one.text)
+        said = {one: {said.text_id for said in self.of.messages.of_session(one.session_id)} for one in archived}
+        return tuple(one for one in archived if said[one] <= going)
 
     def _derived_from(
         self, messages: Sequence[Message], notes: Sequence[Note] = (), facts: Sequence[Fact] = ()
@@ -339,8 +341,7 @@ class Eraser:
     def _known_with(self, wanted: str) -> tuple[list[Note], list[Fact]]:
         related = {one.fact.text_id for one in self.of.relations.all(current=False) if wanted in _said_by(one)}
         notes = [note for note in self.of.notes.all() if wanted in normalise(f"{note.text}\n{note.topic}")]
-        every = (*self.of.facts.all(), *self.of.facts.inferred(current=None))
-        facts = [fact for fact in every if fact.text_id in related or wanted in normalise(fact.all_words)]
+        facts = [one for one in self._every_fact() if one.text_id in related or wanted in normalise(one.all_words)]
         return notes, facts
 
     def _summary_of(self, session_id: str, messages: Sequence[Message], whole: Sequence[str]) -> Summary | None:
@@ -348,16 +349,12 @@ class Eraser:
         summary = self.of.summaries.of(session_id)
         if summary is None or session_id in whole:
             return summary
-        made_from = (
-            message.compacted or message.round <= summary.upto_round
-            for message in messages
-            if message.session_id == session_id
-        )
-        return summary if any(made_from) else None
+        own = [message for message in messages if message.session_id == session_id]
+        return summary if any(one.compacted or one.round <= summary.upto_round for one in own) else None
 
     def _filter_personas(self, messages: Sequence[Message], sessions: Sequence[str], words: str) -> list[Filtered]:
         """What becomes of both personas; an edit by hand has become a version by then."""
-        self.of.personas.settle_all()
+        self.of.personas.settle()
         found = []
         for persona in PERSONAS:
             pins = self.of.personas.pins(persona)
@@ -367,12 +364,6 @@ class Eraser:
             rule = LineFilter(self.of.index.tokens, words, messages, sessions, self.of.messages.of_session, pins, rests)
             found.append(rule.filter_versions(self.of.personas.history(persona)))
         return found
-
-    def _every_message(self) -> Iterator[Message]:
-        last = 0
-        while messages := self.of.messages.stored_after(last, _AT_ONCE):
-            yield from messages
-            last = messages[-1].seq
 
     # -- removing, cleaning and proving ----------------------------------------------------------------------
 
@@ -413,7 +404,7 @@ class Eraser:
         # What is very short, or in another memory too, would prove nothing where it is found.
         texts = tuple(text for text in note.texts if len(_utf8(text)) >= SHORTEST and not self._still_stores(text))
         vectors = {f"vector {number}": raw for number, raw in enumerate(note.vectors)}
-        self.of.personas.settle_all()
+        self.of.personas.settle()
         self.rebuild_index()
         needles = Needles(texts)
         self._remove_copies(needles)
@@ -464,7 +455,7 @@ class Eraser:
             tx.do("UPDATE in_flight SET partial = '' WHERE partial <> ''")  # replies to prompts with what goes
             self.of.steps.drop(tx, "save")  # they contain personas as they were
             self.of.steps.drop(tx, "tools")
-            self.imports.forget_names(tx, chosen.file_names)
+            self._imports.forget_names(tx, chosen.file_names)
             for session_id in going:
                 self.rounds.remove_session(tx, session_id)
             self._add_note(chosen.texts, vectors)
@@ -577,7 +568,7 @@ def _settle(
         with of.database.write() as tx:
             of.erased.take_over(tx, record)
         rounds = Rounds(of)
-        eraser = Eraser(of, rounds, Imports(of, rounds), [copy.parent], lambda: None)
+        eraser = Eraser(of, rounds, [copy.parent], lambda: None)
         messages, wrong = _find_erased(eraser, present), _find_rejected(of, present)
         if (messages or wrong) and leave_out(len(messages) + len(wrong)):
             if messages:

@@ -345,17 +345,10 @@ class FactLog:
         self.windows.drop_replies(tx)
         if not (notes or facts or events):
             return
-        touched = _Affected(
-            {
-                *self._read_numbers(f"SELECT fact FROM fact_event WHERE by_fact IN {EACH}", list(facts)),
-                *self._read_numbers(f"SELECT fact FROM fact_event WHERE seq IN {EACH}", list(events)),
-            }
-            - set(facts),
-            {
-                _slot_of(row)
-                for row in self.facts.database.run(f"{_LEARNED} WHERE single = 1 AND seq IN {EACH}", list(facts))
-            },
-        )
+        acted_on = self._read_numbers(f"SELECT fact FROM fact_event WHERE by_fact IN {EACH}", list(facts))
+        acted_on += self._read_numbers(f"SELECT fact FROM fact_event WHERE seq IN {EACH}", list(events))
+        alone = self.facts.database.run(f"{_LEARNED} WHERE single = 1 AND seq IN {EACH}", list(facts))
+        touched = _Affected({*acted_on} - {*facts}, {_slot_of(row) for row in alone})
         names = self.facts.corrected_names()
         tx.many("DELETE FROM fact_event WHERE seq = ?", [(one,) for one in events])
         self.index.set_facts(tx, [(number, "") for number in facts])
@@ -400,17 +393,11 @@ class FactLog:
             rows |= {row["seq"]: row for row in groups[slot]}
         learned = {
             number: LearnedFact(
-                number=number,
-                text_id=row["text_id"],
-                alone=_is_alone(row),
-                by_hand=bool(row["by_hand"]),
-                said=row["said"],
-                start=row["start_day"],
-                end=row["end_day"],
-                verified=row["learned_as"] == "verified",
+                number, row["text_id"], said=row["said"], start=row["start_day"], end=row["end_day"],
+                alone=_is_alone(row), by_hand=bool(row["by_hand"]), verified=row["learned_as"] == "verified",
             )
             for number, row in rows.items()
-        }
+        }  # fmt: skip
         happened = self._events_of(list(rows))
         states = {number: state_of(one, happened[number]) for number, one in learned.items()}
         for group in groups.values():
@@ -480,16 +467,12 @@ def _insert_resting(
 ) -> dict[str, int]:
     if not rows:
         return {}
-    first, columns = tx.next(what, len(rows)), ("seq", *rows[0][0])
-    values = [(number, *row.values()) for number, (row, _) in enumerate(rows, start=first)]
+    numbered, columns = list(enumerate(rows, start=tx.next(what, len(rows)))), ("seq", *rows[0][0])
+    values = [(number, *row.values()) for number, (row, _) in numbered]
     tx.many(f"INSERT INTO {what} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", values)
-    rests = [
-        (number, seq)
-        for number, (_, messages) in enumerate(rows, start=first)
-        for seq in dict.fromkeys(message.seq for message in messages)
-    ]
+    rests = [(number, seq) for number, (_, on) in numbered for seq in dict.fromkeys(message.seq for message in on)]
     tx.many(f"INSERT INTO {what}_message ({what}, message) VALUES (?, ?)", rests)
-    return {str(row["text_id"]): number for number, (row, _) in enumerate(rows, start=first)}
+    return {str(row["text_id"]): number for number, (row, _) in numbered}
 
 
 def _add_parts(tx: Transaction, number: int, fact: NewFact, topic: str) -> None:

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import partial
 from typing import Literal
 
 from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
@@ -76,11 +77,6 @@ def renaming_of(corrected: CorrectedValue) -> Renaming | None:
     if misnamed or (alike and corrected.slot.attribute in _CALLED):
         return Renaming(wrong, right, corrected.said, corrected.by)
     return None
-
-
-def is_of_another(corrected: CorrectedValue, slot: Slot, value: str) -> bool:
-    """Whether a fact of this slot and value calls somebody else by the name that was wrong."""
-    return slot != corrected.slot and slot.attribute in _CALLED - {"name", "nickname"} and value == corrected.wrong
 
 
 def with_right_names(fact: Fact, names: Sequence[Renaming]) -> Fact:
@@ -185,7 +181,7 @@ _QUOTES = (
     "SELECT t.fact, c.text_id, t.quote_start, t.quote_end,"
     " substr(c.text, CAST(length(c.role) + 3 + t.quote_start AS INT),"
     " CAST(t.quote_end - t.quote_start AS INT)), c.role, c.speaker"
-    f" FROM fact_message t JOIN conversation c ON c.seq = t.message WHERE t.fact IN {EACH} ORDER BY c.position"
+    " FROM fact_message t JOIN conversation c ON c.seq = t.message WHERE t.fact IN ({}) ORDER BY c.position"
 )
 #: Values that never were, and names that were wrong in what is so, with what is right instead.
 _CORRECTED = (
@@ -256,8 +252,7 @@ class Facts:
             # Each says again what the index is limited to, so that it is used.
             asked = " OR ".join(["(f.window_id <> '' AND f.slot_subject = ? AND f.slot_attribute = ?)"] * len(some))
             query = f"{_KNOWN} AND ({asked})"
-            rows = self.database.run(query, *(part for slot in some for part in (slot.subject, slot.attribute)))
-            found += self._facts_of_rows(rows, names)
+            found += self._read_facts(query, *(part for slot in some for part in (slot.subject, slot.attribute)))
         return sorted(found, key=lambda fact: fact.number)
 
     def matching(self, wanted: FactFilter, most: int) -> list[Fact]:
@@ -372,20 +367,16 @@ class Facts:
         return dict(found)
 
     def _read_facts(self, query: str, *values: object) -> list[Fact]:
-        rows = self.database.run(query, *values)
-        return self._facts_of_rows(rows, self.corrected_names()) if rows else []
-
-    def _facts_of_rows(self, rows: Sequence[Row], names: Sequence[Renaming]) -> list[Fact]:
-        quotes = self._read_quotes([row[0] for row in rows])
+        run, quoted = self.database.run, _QUOTES.format(query.replace(_FACT_COLUMNS, "f.seq", 1))
+        self.database.ahead(partial(run, query, *values), partial(run, quoted, *values), self.corrected_names)
+        rows = run(query, *values)
+        # The messages that they rest on, in order, each with the words of it that were quoted.
+        quotes: dict[int, list[Quote]] = defaultdict(list)
+        for number, *quote in run(quoted, *values) if rows else ():
+            quotes[number].append(Quote(*quote))
         facts = [_fact_of_row(row, quotes[row[0]]) for row in rows]
+        names = self.corrected_names() if rows else ()
         return [with_right_names(fact, names) for fact in facts] if names else facts
-
-    def _read_quotes(self, numbers: Sequence[int]) -> Mapping[int, list[Quote]]:
-        """The messages that facts rest on, in order, by number, each with the words of it that were quoted."""
-        found: dict[int, list[Quote]] = defaultdict(list)
-        for number, *quote in self.database.run(_QUOTES, list(numbers)) if numbers else ():
-            found[number].append(Quote(*quote))
-        return found
 
     def _is_shared(self, corrected: CorrectedValue) -> bool:
         """Whether somebody else is called by the name that was wrong."""
@@ -394,7 +385,8 @@ class Facts:
             " AND corrected = 0 AND stance = 'stated' AND said <= ?"
         )
         rows = self.database.run(query, corrected.slot.subject, corrected.said)
-        return any(is_of_another(corrected, Slot(row[0], row[1]), row[2]) for row in rows)
+        named = {Slot(row[0], row[1]) for row in rows if row[2] == corrected.wrong} - {corrected.slot}
+        return any(slot.attribute in _CALLED - {"name", "nickname"} for slot in named)
 
 
 @dataclass(frozen=True)
@@ -461,9 +453,8 @@ class Notes:
         resting = (
             f"SELECT r.note FROM note_message r JOIN conversation c ON c.seq = r.message WHERE c.text_id IN {EACH}"
         )
-        return (
-            self._read_notes(f"{_NOTE} WHERE n.seq IN ({resting}) ORDER BY n.seq", list(text_ids)) if text_ids else []
-        )
+        query = f"{_NOTE} WHERE n.seq IN ({resting}) ORDER BY n.seq"
+        return self._read_notes(query, list(text_ids)) if text_ids else []
 
     def _read_notes(self, query: str, *values: object) -> list[Note]:
         rows = self.database.run(query, *values)

@@ -17,17 +17,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby
 
-from domain.imports import (
-    IMPORT_CLIENT,
-    Added,
-    DueSession,
-    ImportedMessage,
-    ImportSource,
-    KnownMessages,
-    PastPiece,
-    ReadingLeft,
-)
-from domain.records import PREFIX, Message
+from domain.imports import Added, DueSession, ImportedMessage, ImportSource, KnownMessages, PastPiece, ReadingLeft
+from domain.records import IMPORT_CLIENT, PREFIX, Message
 from storage.engine import EACH, Row, Transaction, instant, read_meta, set_meta
 from storage.erased import SaidMessage
 from storage.messages import MESSAGE_SPACE, SESSION_SPACE, NewSummary

@@ -20,9 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
-from domain.imports import IMPORT_CLIENT
 from domain.receipts import ErasedMeanwhile
-from domain.records import RebuildRequest, RebuildTarget
+from domain.records import IMPORT_CLIENT, RebuildRequest, RebuildTarget
 from storage.engine import EACH, Database, Transaction, read_meta, set_meta
 from storage.programs import READS, Programs
 
@@ -80,15 +79,15 @@ class Claims:
     def taken(self, kind: ClaimKind) -> dict[str, str]:
         """The keys that living programs have, this one too, each with the name of its program."""
         rows = self._read_rows(kind).items()
-        return {key: program for key, program in rows if self._is_own(program) or self._lives(program)}
+        return {key: program for key, program in rows if program == self.program or self._lives(program)}
 
     def taken_elsewhere(self, kind: ClaimKind) -> dict[str, str]:
         """The same of other programs."""
-        return {key: program for key, program in self.taken(kind).items() if not self._is_own(program)}
+        return {key: program for key, program in self.taken(kind).items() if program != self.program}
 
     def release(self, kind: ClaimKind, *keys: str) -> None:
         """Let go of what this program has."""
-        own = {key for key, program in self.taken(kind).items() if self._is_own(program)}.intersection(keys)
+        own = {key for key, program in self.taken(kind).items() if program == self.program}.intersection(keys)
         if own:
             with self._database.write() as tx:
                 tx.do(f"DELETE FROM claim WHERE kind = ? AND program = ? AND key IN {EACH}", kind, self.program, [*own])
@@ -101,13 +100,10 @@ class Claims:
 
     def is_elsewhere(self, program: str) -> bool:
         """Whether this names another program that lives."""
-        return bool(program) and not self._is_own(program) and self._lives(program)
+        return program not in ("", self.program) and self._lives(program)
 
     def _read_rows(self, kind: ClaimKind) -> dict[str, str]:
         return {row[0]: row[1] for row in self._database.run("SELECT key, program FROM claim WHERE kind = ?", kind)}
-
-    def _is_own(self, program: str) -> bool:
-        return program == self.program
 
 
 class ErasureEpoch:

@@ -99,10 +99,13 @@ class Matters:
         ]  # fmt: skip
         tx.many(_INSERT, rows)
 
-    def set_status(self, number: int, status: MatterStatus, yearly: str) -> None:
-        """Note what became of a matter, and its day of every year."""
+    def set_status(self, number: int, status: MatterStatus, yearly: str, next_review: str) -> None:
+        """Note what became of a matter, its day of every year, and from when it may be brought up."""
         with self.database.write() as tx:
-            tx.do("UPDATE open_matter SET status = ?, yearly = ? WHERE seq = ?", status, yearly, number)
+            tx.do(
+                "UPDATE open_matter SET status = ?, yearly = ?, next_review = ? WHERE seq = ?",
+                status, yearly, next_review, number,
+            )  # fmt: skip
 
     def postpone(self, number: int, day: str) -> None:
         """Let a matter be open, and not brought up before a day."""

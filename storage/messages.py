@@ -201,6 +201,13 @@ class Messages:
         """The next messages of all sessions, in the order in which they were stored."""
         return self._read_messages(f"{MESSAGE} WHERE c.seq > ? ORDER BY c.seq LIMIT ?", seq, most)
 
+    def batches(self, size: int) -> Iterator[list[Message]]:
+        """All messages in that order, so many at a time."""
+        last = 0
+        while messages := self.stored_after(last, size):
+            yield messages
+            last = messages[-1].seq
+
     def by_number(self, seqs: Sequence[int]) -> list[Message]:
         """Messages by number, in order; one that is gone, hidden or the demo model's is left out."""
         query = f"{MESSAGE} WHERE c.seq IN {EACH} AND {_VISIBLE} ORDER BY c.seq"
@@ -402,25 +409,9 @@ def message_of(row: Row | Sequence[Any]) -> Message:
 
 def _row_values(message: Message) -> tuple[object, ...]:
     quoted = json.dumps([(one.number, one.text_id, one.timestamp) for one in message.quoted]) if message.quoted else ""
-    return (
-        message.seq,
-        message.text_id,
-        message.session_id,
-        message.timestamp,
-        message.role,
-        message.text,
-        message.round,
-        message.finish,
-        int(message.compacted),
-        message.stored_at,
-        message.position,
-        int(message.hidden),
-        quoted,
-        int(message.demo),
-        message.speaker,
-        int(message.undated),
-        instant(message.timestamp),
-    )
+    columns = {name: getattr(message, name) for name in _COLUMNS.split(", ")} | {"quoted": quoted}
+    values = (int(value) if isinstance(value, bool) else value for value in columns.values())
+    return *values, instant(message.timestamp)
 
 
 _SUMMARY = (
@@ -638,19 +629,15 @@ class Archive:
 
     def restore(self, names: Sequence[str]) -> None:
         """Let these be found again, with the summaries of the sessions that they are of."""
-        with self._database.write() as tx:
-            self.bring_back(tx, names)
-
-    def bring_back(self, tx: Transaction, names: Sequence[str]) -> None:
-        """The same in a transaction that is under way."""
         messages, _ = self._find_named(names)
         back = list(dict.fromkeys([*names, *(message.session_id for message in messages)]))
-        tx.many("DELETE FROM archived_memory WHERE text_id = ?", [(name,) for name in back])
-        messages, summaries = self._find_named(back)
-        self._index.add_messages(tx, messages)
-        for summary in summaries:
-            self._index.add_summary(tx, summary)
-        self._messages.note_moves(tx)
+        with self._database.write() as tx:
+            tx.many("DELETE FROM archived_memory WHERE text_id = ?", [(name,) for name in back])
+            messages, summaries = self._find_named(back)
+            self._index.add_messages(tx, messages)
+            for summary in summaries:
+                self._index.add_summary(tx, summary)
+            self._messages.note_moves(tx)
 
     # -- what was used -------------------------------------------------------------------------------------------
 
@@ -659,18 +646,14 @@ class Archive:
         rows = self._database.run("SELECT value FROM counter WHERE name = 'round'")
         return int(rows[0][0]) if rows else 0
 
-    def count_round(self, tx: Transaction, served: Sequence[str]) -> None:
+    def visit(self, served: Sequence[str]) -> None:
         """One more round, in which these messages, summaries and chapters were recalled; archived ones are restored."""
-        number, ids = tx.next("round"), list(dict.fromkeys(served))
-        if ids:
-            tx.do(_VISIT, ids, ids, ids, number)
-            if back := sorted(self._index.archived_among(ids)):
-                self.bring_back(tx, back)
-
-    def visit(self, names: Sequence[str]) -> None:
-        """The same in a commit of its own."""
         with self._database.write() as tx:
-            self.count_round(tx, names)
+            number, ids = tx.next("round"), list(dict.fromkeys(served))
+            if ids:
+                tx.do(_VISIT, ids, ids, ids, number)
+                if back := sorted(self._index.archived_among(ids)):
+                    self.restore(back)
 
     def note_visits(self, tx: Transaction, name: str, visits: tuple[int, int], *, never_delete: bool) -> None:
         """Note how often a new message was recalled elsewhere, in which round last, and whether it may be archived."""
@@ -740,7 +723,12 @@ class Sessions:
     def clients_of(self, session_ids: Collection[str]) -> dict[str, str]:
         """Of these sessions those that are a client's, with its name."""
         query = f"SELECT session_id, client FROM session WHERE session_id IN {EACH} AND client <> ''"
-        return {row[0]: row[1] for row in self._database.run(query, sorted(session_ids))} if session_ids else {}
+        found = self._database.run(query, sorted(session_ids)) if session_ids and self.has_clients() else ()
+        return {row[0]: row[1] for row in found}
+
+    def has_clients(self) -> bool:
+        """Whether any session is a client's."""
+        return bool(self._database.run("SELECT 1 FROM session WHERE client <> '' LIMIT 1"))
 
     def require(self, session_id: str) -> Session:
         """One session that there is."""
@@ -819,10 +807,6 @@ class Sessions:
             if not client:
                 self._claims.take("session", name)
             return self.add(tx, name, now, began, before=before, client=client, client_key=client_key)
-
-    def start_for(self, client: str, key: str) -> Session:
-        """A new active session that a client has under a key; the terminal never goes on with it on its own."""
-        return self.start(client=client, client_key=key)
 
     def add(
         self,

@@ -15,8 +15,9 @@ from pathlib import Path
 from domain import errors
 from domain.file_reader import DATABASE
 from domain.files import make_private_folder
+from domain.records import ME
 from storage.engine import Database, Row
-from storage.registry import ME, REGISTRY, Registry, has_memory, registry_in
+from storage.registry import REGISTRY, Registry, has_memory, registry_in
 from storage.repositories import OnServer, Repositories, index_all
 from storage.sqlite.schema import copied_columns
 
@@ -58,7 +59,9 @@ def _move(source: Registry, person: str, target: Registry, other: str, opened: O
     if not _is_empty(own[1], opened):
         raise errors.StorageError("person.exists", path=target.address)
     count, brought = 0, set[int]()
-    # What is due in these memories is in them; a server looks where it is marked.
+    # What is due in these memories is in them; a server looks where it is marked, before it can be lost.
+    if other != ME:
+        target.add_person(other)
     target.mark_open(other)
     target.mark_due(other, None)
     for one in instructions:
@@ -66,23 +69,20 @@ def _move(source: Registry, person: str, target: Registry, other: str, opened: O
         brought.add(new)
         pair = places(one.number, new)
         if has_memory(pair[0]) and _is_empty(pair[1], opened):
-            if moved := move_memory(*pair, opened):
-                target.mark_moved(other, new)
+            target.mark_due(other, new)
+            moved = move_memory(*pair, opened)
+            if not moved:
+                target.unmark_due(other, new)
             count += moved
-    if has_memory(own[0]):
-        count += move_memory(*own, opened)
-        target.mark_moved(other, None)
-    return count
+    return count + (move_memory(*own, opened) if has_memory(own[0]) else 0)
 
 
 def _is_empty(place: Path | OnServer, opened: Open) -> bool:
     if not has_memory(place):
         return True
     of = opened(place)
-    try:
+    with closing(of.database):
         return not _is_filled(of)
-    finally:
-        of.database.close()
 
 
 def _is_filled(of: Repositories) -> bool:
@@ -95,14 +95,10 @@ def move_memory(source: Path | OnServer, target: Path | OnServer, opened: Open) 
     if isinstance(target, Path):
         make_private_folder(target)
     out = opened(source)
-    try:
+    with closing(out.database):
         into = opened(target)
-        try:
+        with closing(into.database):
             return _copy_rows(out, into)
-        finally:
-            into.database.close()
-    finally:
-        out.database.close()
 
 
 def _copy_rows(source: Repositories, target: Repositories) -> int:
@@ -111,7 +107,7 @@ def _copy_rows(source: Repositories, target: Repositories) -> int:
     with source.database.write(), target.database.write() as tx:
         if _is_filled(target):
             raise errors.StorageError("person.exists", path=str(target.database.path))
-        target.database.defer_checks()
+        target.database.expect_memory(target.stamp.clock().timestamp())
 
         def copy(table: str) -> int:
             columns = tables[table]

@@ -187,7 +187,7 @@ class Personas:
         """One commit in which messages go, and with them the lines of the personas as they are that rest on them."""
         with self._database.write() as tx:
             if any(self.versions.lines_resting_on(persona, messages) for persona in PERSONAS):
-                self.settle_all()
+                self.settle()
             lines = {persona: set(self.versions.lines_resting_on(persona, messages)) for persona in PERSONAS}
             yield
             latest = {persona: self.versions.newest(persona) for persona, gone in lines.items() if gone}
@@ -200,18 +200,14 @@ class Personas:
         """The same, with the lines of every version."""
         with self._database.write() as tx:
             if any(self.versions.lines_ever_resting_on(messages).values()):
-                self.settle_all()
+                self.settle()
             lost = {persona: lines for persona, lines in self.versions.lines_ever_resting_on(messages).items() if lines}
             yield
             for persona, lines in lost.items():
                 self.versions.remove_lines(tx, persona, lines)
 
-    def settle_all(self) -> None:
-        """Bring both files and their versions together."""
-        self.settle(*PERSONAS)
-
     def settle(self, *personas: Persona) -> None:
-        """Bring file and versions together: note a hand edit, or write the newest version to the file.
+        """Bring file and versions together, of both where none is named: note a hand edit, or write the newest version.
 
         The file is judged in one transaction: a version that was committed in between would make what was written
         before it look like an edit. Raises StorageError when the file can neither be read nor written.
@@ -222,7 +218,7 @@ class Personas:
             make_private_folder(self._folder)
         with self._database.write() as tx:
             if "personas" not in tx.commit.follows:  # else files follow this commit, and say nothing that may be undone
-                for persona in personas:
+                for persona in personas or PERSONAS:
                     self._reconcile_file(persona)
 
     def replaced_files(self) -> list[Path]:
@@ -232,7 +228,7 @@ class Personas:
     def write_changed(self, done: Commit) -> None:
         """Write the files that follow a commit; to be called after each."""
         if "personas" in done.follows:
-            self.settle_all()
+            self.settle()
 
     def _reconcile_file(self, persona: Persona) -> None:
         try:
@@ -247,19 +243,15 @@ class Personas:
                 self.versions.set_laid(persona, latest.version)
         elif laid is not None and self.versions.says_since(persona, laid, said):
             self._write_file(persona, latest)
-        elif said or laid is not None:
-            self._take_edit(persona, said)
+        elif said or laid is not None:  # a hand edit; what could not be read is kept aside first
+            content = self.path(persona).read_bytes()
+            if not read_bytes(content)[1]:
+                replace_file(self._aside_name(persona), content)
+            with self._database.write() as tx:
+                version = self.versions.add(tx, persona, said, "hand", self._stamp.now())
+                self.versions.set_laid(persona, version.version)
         else:
             self._write_file(persona, latest)
-
-    def _take_edit(self, persona: Persona, said: str) -> None:
-        """A hand edit becomes the newest version; what could not be read is kept aside first."""
-        content = self.path(persona).read_bytes()
-        if not read_bytes(content)[1]:
-            replace_file(self._aside_name(persona), content)
-        with self._database.write() as tx:
-            version = self.versions.add(tx, persona, said, "hand", self._stamp.now())
-            self.versions.set_laid(persona, version.version)
 
     def _write_file(self, persona: Persona, version: PersonaVersion | None) -> None:
         """Write a version to the file; without one there is no file."""
@@ -312,19 +304,14 @@ def _is_text_file(found: os.stat_result) -> bool:
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
-def missing_pins(text: str, pins: Iterable[str]) -> list[str]:
-    """Pinned lines that are not in the text; spaces and line ends do not count."""
-    said = " ".join(text.split())
-    return [pin.strip() for pin in pins if " ".join(pin.split()) not in said]
-
-
 def with_pins(text: str, pins: Iterable[str]) -> str:
     """The text with every pinned line in it; what a rewrite left out is added at the end.
 
     >>> with_pins("Likes tea.", ["Call her Ann.", "Likes  tea."])
     'Likes tea.\\nCall her Ann.'
     """
-    missing = missing_pins(text, pins)
+    said = " ".join(text.split())  # spaces and line ends do not count
+    missing = [pin.strip() for pin in pins if " ".join(pin.split()) not in said]
     return "\n".join([text.rstrip(), *missing]).strip() if missing else text
 
 
@@ -571,19 +558,13 @@ class PersonaVersions:
     def _write_evidence(self, tx: Transaction, version: PersonaVersion, new: Mapping[str, LineEvidence]) -> None:
         if not new:
             return
-        first, persona, number = tx.next("line_evidence", len(new)), version.persona, version.version
-        columns = "(seq, persona, version, line, day, importance) VALUES (?, ?, ?, ?, ?, ?)"
-        rows = [
-            (seq, persona, number, line, one.date, one.importance)
-            for seq, (line, one) in enumerate(new.items(), start=first)
-        ]
+        numbered = list(enumerate(new.items(), start=tx.next("line_evidence", len(new))))
+        columns = "(persona, version, seq, line, day, importance) VALUES (?, ?, ?, ?, ?, ?)"
+        made_by = version.persona, version.version
+        rows = [(*made_by, seq, line, one.date, one.importance) for seq, (line, one) in numbered]
         tx.many(f"INSERT INTO line_evidence {columns}", rows)
         rested = "SELECT CAST(? AS INTEGER), seq FROM conversation WHERE text_id = ?"
-        messages = [
-            (seq, message)
-            for seq, one in enumerate(new.values(), start=first)
-            for message in dict.fromkeys(one.messages)
-        ]
+        messages = [(seq, message) for seq, (_, one) in numbered for message in dict.fromkeys(one.messages)]
         tx.many(f"INSERT INTO line_message (line, message) {rested}", messages)
 
     def pins(self, persona: Persona) -> tuple[str, ...]:
@@ -608,11 +589,9 @@ def lines_of(text: str) -> list[str]:
 
 
 def _adds_nothing(known: LineEvidence | None, other: LineEvidence) -> bool:
-    return known is not None and (set(known.messages), known.date, known.importance) == (
-        set(other.messages),
-        other.date,
-        other.importance,
-    )
+    if known is None or set(known.messages) != set(other.messages):
+        return False
+    return (known.date, known.importance) == (other.date, other.importance)
 
 
 #: Cuts a text into words, without those that say nothing; marks begin with ``@``.
@@ -708,13 +687,9 @@ class LineFilter:
     @cached_property
     def _resting_on_what_goes(self) -> frozenset[str]:
         """The lines that rest on an erased turn; a line that a person pinned rests on their own word."""
-        gone, pinned = (
-            {message.text_id for message in self.messages},
-            {line for pin in self.pins for line in lines_of(pin)},
-        )
-        return frozenset(
-            line for line, messages in self.rests.items() if line not in pinned and not gone.isdisjoint(messages)
-        )
+        gone = {message.text_id for message in self.messages}
+        resting = frozenset(line for line, messages in self.rests.items() if not gone.isdisjoint(messages))
+        return resting - {line for pin in self.pins for line in lines_of(pin)}
 
     @cached_property
     def _pinned_lines(self) -> frozenset[str]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 from domain.errors import UsageError
 from domain.file_reader import DATABASE
 from domain.receipts import ErasureReceipt
+from domain.records import ME
 from storage.engine import Row
 from storage.programs import FolderLock
 from storage.repositories import OnServer, connect
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
 
 #: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
 PEOPLE, REGISTRY = "people", "registry.db"
-#: The person at the terminal.
-ME = "me"
-#: In place of a person: a token for a program that speaks for everybody.
-EVERYBODY = "*"
 
 _ADD_PERSON = "INSERT INTO person (person, created_at) VALUES (?, ?) ON CONFLICT (person) DO NOTHING"
 _TOKEN = "SELECT name, person, created_at, revoked_at FROM token"
@@ -308,7 +305,7 @@ class Registry:
     def bring_instruction(self, person: str, one: Instruction, besides: Collection[int] = ()) -> int:
         """The number of one that comes from another registry: a new one, unless it was brought along before.
 
-        ``besides`` are the numbers of others that came, which may say the same.
+        ``besides`` are the numbers of the other instructions that came, which may say the same.
         """
         what = (one.title, one.text, one.created_at, one.updated_at)
         same = f"{_INSTRUCTION} WHERE (person, title, text, created_at, updated_at) = (?, ?, ?, ?, ?)"
@@ -345,16 +342,6 @@ class Registry:
         """Note that something durable is to be done in this companion's memory, which need not be open then."""
         again = "ON CONFLICT (person, instruction) DO NOTHING"
         self._mark(f"INSERT INTO owed (person, instruction) VALUES (?, ?) {again}", person, instruction or _OWN)
-
-    def mark_moved(self, person: str, instruction: int | None) -> None:
-        """Note that a memory was moved in, in which anything may be due by now. The person is known from then on."""
-        self.mark_due(person, instruction)
-        if self.server:
-            if person != ME:
-                self.add_person(person)
-            with self._database.write() as run:
-                due = "INSERT INTO due (name, look) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET look = excluded.look"
-                run(due, _name_of(person, instruction), self.clock().timestamp())
 
     def due_companions(self) -> list[tuple[str, int | None]]:
         """The companions in whose memories something is to be done."""

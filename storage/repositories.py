@@ -146,10 +146,8 @@ def _open_engine(place: Path | OnServer | None, log: logging.Logger) -> tuple[Da
 def index_all(of: Repositories) -> None:
     """Make the words of a memory that was filled with rows, and ask for their vectors; in one commit."""
     with of.database.write() as tx:
-        last = 0
-        while messages := of.messages.stored_after(last, _INDEXED_AT_ONCE):
+        for messages in of.messages.batches(_INDEXED_AT_ONCE):
             of.index.add_messages(tx, messages)
-            last = messages[-1].seq
         for summary in of.summaries.all():
             of.index.add_summary(tx, summary)
         of.fact_log.index_all(tx)

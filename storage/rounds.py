@@ -18,7 +18,6 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
-from statistics import median
 from typing import Any
 
 from domain.errors import UsageError
@@ -81,16 +80,13 @@ class Rounds:
         ``demo``: the demo model answered, and no model is ever given that as the companion's words. ``greeting``: when
         the companion spoke first, and its words, which the person answers.
         """
-        first = (
-            [NewMessage(self._stamp.new_id(), *greeting[:1], "assistant", greeting[1], greeting=True)]
-            if greeting
-            else []
-        )
-        messages = (
-            *first,
-            NewMessage(self._stamp.new_id(), started, "user", user),
-            NewMessage(self._stamp.new_id(), ended or self._stamp.now(), "assistant", assistant, tuple(quoted), demo),
-        )
+        new_id, ended = self._stamp.new_id, ended or self._stamp.now()
+        messages = [
+            NewMessage(new_id(), started, "user", user),
+            NewMessage(new_id(), ended, "assistant", assistant, tuple(quoted), demo),
+        ]
+        if greeting:
+            messages.insert(0, NewMessage(new_id(), greeting[0], "assistant", greeting[1], greeting=True))
         replaced = [message.text_id for message in instead_of.messages] if instead_of else []
         with self._of.personas.losing_lines(replaced) if replaced else nullcontext():
             return self.add(session_id, messages, finish, instead_of=instead_of, before=before, served=served)
@@ -112,7 +108,7 @@ class Rounds:
             added = self._of.messages.add_round(tx, session_id, messages, finish, self._stamp.now(), before)
             self._of.sessions.count(tx, session_id)
             self._of.index.add_messages(tx, added, new=True)
-            self._of.archive.count_round(tx, served)
+            self._of.archive.visit(served)
             if before:
                 self._of.messages.note_moves(tx)
                 self._embed_dependents(tx, added)
@@ -231,7 +227,7 @@ class Rounds:
         """
         now = self._stamp.now()
         with self._database.write() as tx:
-            self._of.personas.settle_all()
+            self._of.personas.settle()
             session, was = self._of.sessions.find(session_id), self._of.saves.find(session_id)
             said = self._of.messages.of_session(present) or self._of.sessions.in_flight(present)
             if was is None or session is None or session.status != "archived" or said:
@@ -250,7 +246,7 @@ class Rounds:
             self._of.sessions.count(tx, session_id)
             self._reopen_session(tx, session_id, present, now)
             self._of.saves.drop(tx)
-            self._of.archive.bring_back(tx, archived)
+            self._of.archive.restore(archived)
         return self._of.sessions.find(session_id)
 
     def resume(self, session_id: str, present: str) -> Session:
@@ -570,6 +566,8 @@ class Voice:
 
 
 def _choose(messages: Sequence[Message], text: str) -> list[tuple[str, str]]:
+    from statistics import median
+
     usual = int(median([len(one.words) for one in messages if one.role == "user"] or [0]))
     wanted, scored = set(tokens(text)), []
     for at, (said, reply, then) in enumerate(zip(messages, messages[1:], messages[2:], strict=False)):

@@ -137,7 +137,7 @@ def test_a_reply_of_our_own_export_stays_that_of_the_companion(home):
     ],
 )  # fmt: skip
 def test_what_a_program_stored_is_not_told_as_words_of_the_person(home, server, said, asked, speaker, through):
-    session = home.memory.sessions.start_for(SERVICE_CLIENT, "")
+    session = home.memory.sessions.start(client=SERVICE_CLIENT, client_key="")
     home.memory.rounds.store_alone(session.session_id, said, "event")
     home.say(asked)
     (record,) = [one for one in records(server) if "said" in one]
@@ -147,7 +147,7 @@ def test_what_a_program_stored_is_not_told_as_words_of_the_person(home, server, 
 
 
 def test_a_chat_in_another_program_says_so_and_its_words_stay_those_of_the_person(home, server):
-    session = home.memory.sessions.start_for("openai", "k")
+    session = home.memory.sessions.start(client="openai", client_key="k")
     home.memory.rounds.store(
         session.session_id, "My parrot Kiwi sings opera.", "Lovely.", home.llm.clock().isoformat(), "stop"
     )

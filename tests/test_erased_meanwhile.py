@@ -14,6 +14,7 @@ import pytest
 from domain.errors import DataInUse
 from domain.events import TextDelta
 from domain.receipts import ErasedMeanwhile
+from domain.records import Persona
 from domain.workers import CancelToken
 from storage import erasure
 from storage.erasure import Proof, find_traces, forms
@@ -214,15 +215,15 @@ def test_a_save_that_is_committed_is_made_once_whatever_is_erased_right_after(tw
     ours.say("My cat is called Momo.")
     other.say(TOLD)
     erases = threading.Thread(target=other.memory.erasure.commit, args=(other.memory.erasure.scope_of_words(SECRET),))
-    settle = ours.memory.personas.settle_all
+    settle = ours.memory.personas.settle
 
-    def settle_late() -> None:
-        if "Momo" in ours.memory.personas.versions.newest("user").text and not erases.ident:
+    def settle_late(*personas: Persona) -> None:
+        if not personas and "Momo" in ours.memory.personas.versions.newest("user").text and not erases.ident:
             erases.start()
             erases.join()
-        settle()
+        settle(*personas)
 
-    ours.memory.personas.settle_all = settle_late
+    ours.memory.personas.settle = settle_late
     assert ours.save().changes
     assert erases.ident
     assert "Momo" in ours.memory.personas.path("user").read_text()

@@ -44,16 +44,15 @@ class Town:
     """People, opened and closed with their models and their registry."""
 
     def __init__(self, folder: Path, clock, new_id, most_open: int = 3, **environment: str) -> None:
-        settings = config.load_settings(folder, {"EMBEDDING_MODEL": "built-in", **environment})
+        settings = config.load_settings(
+            folder, {"EMBEDDING_MODEL": "built-in", "OPEN_MEMORIES": str(most_open), **environment}
+        )
         self.data_dir = settings.data_dir
         self.scrubbing = Scrubbing()
         log = logging.Logger("test", logging.CRITICAL)
         self.llm = Llm(settings, log, clock=clock, patience=Patience(most=0.0))
         self.registry = Registry(registry_in(settings.data_dir), clock)
-        self.people = People(
-            settings, self.llm, self.registry, log,
-            clock=clock, new_id=new_id, most_open=most_open, scrubbers_of=self.scrubbing.of,
-        )  # fmt: skip
+        self.people = People(self.llm, self.registry, new_id=new_id, scrubbers_of=self.scrubbing.of)
 
     def is_open(self, person: str, instruction: int | None = None) -> bool:
         """Whether somebody holds this person's folder: nobody else may open it then."""

@@ -177,11 +177,7 @@ def _open_people(program: Program, registry: Registry) -> Iterator[People]:
     settings = program.settings
     llm = Llm(settings, program.debug.log, clock=program.clock)
     try:
-        people = People(
-            settings, llm, registry, program.debug.log,
-            clock=program.clock, new_id=program.new_id, most_open=settings.open_memories,
-            scrubbers_of=program.scrubbers,
-        )  # fmt: skip
+        people = People(llm, registry, new_id=program.new_id, scrubbers_of=program.scrubbers)
         people.prepare()
         _say(program, "serve.opening", path=settings.data_dir)
         if llm.describe().demo:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from domain import errors
-from domain.events import Notice
-from domain.records import ErasureScope
-from domain.settings import BUILT_IN, DEFAULT_OPENAI_MODEL, OPENAI_BASE, Setting
+from domain.settings import BUILT_IN, DEFAULT_OPENAI_MODEL, OPENAI_BASE, Setting, Settings
 from domain.text import one_line
 from language.scripts import Language
 
 if TYPE_CHECKING:
+    from domain.events import Notice
+    from domain.records import ErasureScope
     from jobs.rebuild import Erased
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -41,6 +41,11 @@ def choose_language(setting: str, environment: Mapping[str, str]) -> Language:
         return "zh" if setting.startswith("zh") else "en"
     locale = next((environment[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environment.get(name)), "")
     return "zh" if locale.lower().startswith("zh") else "en"
+
+
+def words_for(settings: Settings | None, environment: Mapping[str, str]) -> Words:
+    """The messages in the language of the settings, or of the locale while there are none."""
+    return Words(choose_language(settings.language if settings else environment.get("LANGUAGE", "auto"), environment))
 
 
 class Words:

@@ -168,7 +168,7 @@ class Friend(Closing):
             return False
         with self._companion.turns:
             going_on = [one for one in memory.sessions.active(_DIALOGUES) if one.end_timestamp is None]
-            session = going_on[-1] if going_on else memory.sessions.start_for(_DIALOGUES, "")
+            session = going_on[-1] if going_on else memory.sessions.start(client=_DIALOGUES, client_key="")
             memory.rounds.store_alone(session.session_id, words, text_id, said=said, speaker=name)
         return True
 

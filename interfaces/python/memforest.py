@@ -45,7 +45,7 @@ from jobs.importing import READER, YEARS, ImportDone, Importing, digest_of, make
 from jobs.maintenance import Maintenance, archive_surplus
 from jobs.unit_search import CHAIN, Range, UnitChoice, UnitSearch
 from llm import Llm
-from memory import Memory
+from memory import Memory, Surroundings
 
 if TYPE_CHECKING:
     from domain.indexes import Vector
@@ -222,8 +222,10 @@ class MemorySystem(Closing):
             embedder = HandlerEmbedder(handler, lambda texts: map(handler.get_embedding, texts))
         memory = Memory(
             settings.data_dir, embedder,
-            clock=self._clock, new_id=self._new_id, log=debug.log, also_searched=[settings.log_dir],
-            scrubbers=[lambda gone: debug.remove_files(gone.are_in)], external=settings.external_memories,
+            clock=self._clock, new_id=self._new_id, log=debug.log,
+            around=Surroundings(
+                [settings.log_dir], [lambda gone: debug.remove_files(gone.are_in)], settings.external_memories
+            ),
         )  # fmt: skip
         opened.callback(memory.close)
         maintenance = Maintenance(settings, memory, speaking)

@@ -23,9 +23,10 @@ from domain.receipts import ErasedMeanwhile
 from domain.text import check_input, clean_text
 from domain.workers import CancelToken
 from interfaces.service.schemas import UserId
-from jobs.client_memories import find_due_extractions, months_before
+from jobs.client_memories import find_due_extractions
 from jobs.rebuild import Erased, erase
 from language.calendar import in_zone
+from language.times import move_months
 from people import Companion, Instruction, People
 from prompts import TEMPLATES
 
@@ -228,7 +229,7 @@ class ChatMemory:
         system_instruction_id: _InstructionId = None,
     ) -> MemoriesCleared:
         """Hide the memories that are older than so many months."""
-        before, count = months_before(self._people.clock(), months), 0
+        before, count = move_months(self._people.clock(), -months), 0
         for instruction in self._instructions_with_memory(user_id, system_instruction_id):
             with self._people.companion(user_id, instruction) as companion:
                 count += companion.memory.clients.hide_before(before)

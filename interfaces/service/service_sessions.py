@@ -146,7 +146,7 @@ class ServiceSessions:
                 self._memory.bring_back(text, text_id)
             elif self._memory.says_erased(text, said, text_id):
                 raise errors.UsageError("memory.erased")
-            session = found.session if found else self._memory.sessions.start_for(SERVICE_CLIENT, "")
+            session = found.session if found else self._memory.sessions.start(client=SERVICE_CLIENT, client_key="")
             message = self._memory.rounds.store_alone(session.session_id, text, text_id, role=role, metadata=metadata)
             rounds = pair_messages([message], alone=True)
             read = [follow_forget_request(self._memory, one, readable=self._readable).reading for one in rounds]

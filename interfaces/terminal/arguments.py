@@ -11,8 +11,8 @@ from typing import Any, Literal, NoReturn, cast
 
 from domain import errors
 from domain.patterns import pattern_of
+from domain.records import EVERYBODY, ME
 from interfaces.messages import Words
-from people import EVERYBODY, ME
 
 #: Where a server listens by default: this machine alone.
 HOST, PORT = "127.0.0.1", 8123

@@ -19,7 +19,7 @@ from domain.text import clean_text, is_blank, one_line
 from interfaces.interrupting import Wishes
 from interfaces.recollections import recalled_values
 from interfaces.terminal.arguments import Options
-from interfaces.terminal.command_context import CommandContext, explain_error
+from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.parsing import Farewell, Typed, TypedCommand, TypedMessage, is_block_mark, parse_input
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.wiring import Streams
@@ -99,9 +99,7 @@ def _say_alone(repl: Repl, options: Options, text: str) -> Exit:
 
     with nullcontext() if options.here or options.new or not message else _own_session(context):
         if options.json:
-            return _write_json(
-                context.screen.file, answer, lambda error: explain_error(context, error), context.session_id
-            )
+            return _write_json(context.screen.file, answer, context.explain_error, context.session_id)
         if not text:
             raise errors.UsageError("input.empty")
         repl.run_input(TypedMessage(text, attaching=by_hand) if message else entered)

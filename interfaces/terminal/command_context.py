@@ -25,6 +25,10 @@ from memory import Memory
 
 T = TypeVar("T")
 _SHOWN_OF_KEY = 4
+#: The assumed context of a model while it is unknown: a small one reports it when it refuses or cuts a prompt.
+UNKNOWN_LIMIT = 128_000
+#: From this share on a line under the reply says so.
+_MUCH = 0.8
 #: The beat at which a plain screen shows what is waited for.
 _PLAIN_NOTE_AT = 20
 
@@ -70,6 +74,20 @@ class Restart:
 Next = Leave | Say | Offer | Restart | None
 #: What may follow a command; called with the words already typed behind it.
 ChoicesOf = Callable[["CommandContext", tuple[str, ...]], Iterable[str | Choice]]
+
+
+@dataclass(frozen=True)
+class ContextUse:
+    """Tokens of the last prompt, and of how many; ``known``: whether a server named the limit."""
+
+    tokens: int
+    limit: int
+    known: bool
+
+    @property
+    def used_share(self) -> float:
+        """How full the context is: 80 of 100 are 0.8."""
+        return self.tokens / self.limit
 
 
 @dataclass
@@ -171,6 +189,55 @@ class CommandContext:
         finally:
             self.aside.clear_status()
 
+    def explain_error(self, error: errors.OldFriendError) -> str:
+        """What happened and what to do, on one line (a line each for settings)."""
+        if isinstance(error, errors.Unauthorized):
+            key = self.settings.openai_api_key
+            source = self.words.say("source." + self.settings.sources.get("OPENAI_API_KEY", "default"))
+            error.details["key_hint"] = (
+                self.words.say("error.key_hint", key=mask_key(key), source=source) if key else ""
+            )
+        if isinstance(error, errors.NotFound) and not error.details.get("nearest_hint"):
+            error.details["nearest_hint"] = self._nearest_hint(error)
+        return self.words.describe_error(error)
+
+    def _nearest_hint(self, error: errors.NotFound) -> str:
+        """Names of models that resemble the one that is not there; asking for them may fail as well."""
+        if error.key != "model.no_such_model":
+            return ""
+        try:
+            names = self.conversation.llm.models()
+        except errors.OldFriendError:
+            return ""
+        near = difflib.get_close_matches(str(error.details.get("model", "")), names, 3, 0.3) or names[:3]
+        return self.words.say("error.nearest_hint", names=", ".join(near)) if near else ""
+
+    def context_use(self) -> ContextUse | None:
+        """How full the context was at the last turn; None while nothing was sent."""
+        last = self.conversation.last
+        if last is None:
+            return None
+        reply = last.answered.reply
+        guessed = sum(estimate(message.content) for message in last.answered.messages)
+        if reply.truncated and reply.prompt_tokens:
+            return ContextUse(guessed, reply.prompt_tokens, True)
+        limit = self.context_limit
+        return ContextUse(reply.prompt_tokens or guessed, limit or UNKNOWN_LIMIT, limit is not None)
+
+    def note_limit(self, error: errors.OldFriendError) -> None:
+        """A server that refuses a prompt often says how much it reads."""
+        limit = error.details.get("limit")
+        if isinstance(error, errors.ContextTooLong) and isinstance(limit, int) and limit > 0:
+            self.context_limit = limit
+
+    def warn_if_full(self) -> None:
+        """One dim line under a reply whose prompt filled most of the context."""
+        use = self.context_use()
+        if use is not None and use.used_share >= _MUCH:
+            share, limit = round(use.used_share * 100), f"{use.limit:,}"
+            key = "context.much" if use.known else "context.much_guessed"
+            self.tell(key, "quiet", share=share, tokens=f"{use.tokens:,}", limit=limit)
+
 
 @dataclass(frozen=True)
 class Command:
@@ -196,32 +263,9 @@ def is_no(answer: str) -> bool:
     return answer.strip().lower() in ("n", "no", "ｎ", "不", "否", "别")
 
 
-def explain_error(context: CommandContext, error: errors.OldFriendError) -> str:
-    """What happened and what to do, on one line (a line each for settings)."""
-    if isinstance(error, errors.Unauthorized):
-        key = context.settings.openai_api_key
-        source = context.words.say("source." + context.settings.sources.get("OPENAI_API_KEY", "default"))
-        error.details["key_hint"] = context.words.say("error.key_hint", key=mask_key(key), source=source) if key else ""
-    if isinstance(error, errors.NotFound) and not error.details.get("nearest_hint"):
-        error.details["nearest_hint"] = _nearest_hint(context, error)
-    return context.words.describe_error(error)
-
-
 def mask_key(key: str) -> str:
     """A key as it may be shown: its last four letters."""
     return "…" + key[-_SHOWN_OF_KEY:] if len(key) > 2 * _SHOWN_OF_KEY else "…"
-
-
-def _nearest_hint(context: CommandContext, error: errors.NotFound) -> str:
-    """Names of models that resemble the one that is not there; asking for them may fail as well."""
-    if error.key != "model.no_such_model":
-        return ""
-    try:
-        names = context.conversation.llm.models()
-    except errors.OldFriendError:
-        return ""
-    near = difflib.get_close_matches(str(error.details.get("model", "")), names, 3, 0.3) or names[:3]
-    return context.words.say("error.nearest_hint", names=", ".join(near)) if near else ""
 
 
 def read_count(context: CommandContext, argument: str, default: int) -> int | None:
@@ -244,54 +288,3 @@ def read_switch(context: CommandContext, command: str, argument: str, is_on: boo
     else:
         context.tell("switch.is_on" if is_on else "switch.is_off", command=command)
     return None
-
-
-# -- how full the context is
-
-#: The assumed context of a model while it is unknown: a small one reports it when it refuses or cuts a prompt.
-UNKNOWN_LIMIT = 128_000
-#: From this share on a line under the reply says so.
-_MUCH = 0.8
-
-
-@dataclass(frozen=True)
-class ContextUse:
-    """Tokens of the last prompt, and of how many; ``known``: whether a server named the limit."""
-
-    tokens: int
-    limit: int
-    known: bool
-
-    @property
-    def used_share(self) -> float:
-        """How full the context is: 80 of 100 are 0.8."""
-        return self.tokens / self.limit
-
-
-def context_use(context: CommandContext) -> ContextUse | None:
-    """How full the context was at the last turn; None while nothing was sent."""
-    last = context.conversation.last
-    if last is None:
-        return None
-    reply = last.answered.reply
-    guessed = sum(estimate(message.content) for message in last.answered.messages)
-    if reply.truncated and reply.prompt_tokens:
-        return ContextUse(guessed, reply.prompt_tokens, True)
-    limit = context.context_limit
-    return ContextUse(reply.prompt_tokens or guessed, limit or UNKNOWN_LIMIT, limit is not None)
-
-
-def note_limit(context: CommandContext, error: errors.OldFriendError) -> None:
-    """A server that refuses a prompt often says how much it reads."""
-    limit = error.details.get("limit")
-    if isinstance(error, errors.ContextTooLong) and isinstance(limit, int) and limit > 0:
-        context.context_limit = limit
-
-
-def warn_if_full(context: CommandContext) -> None:
-    """One dim line under a reply whose prompt filled most of the context."""
-    use = context_use(context)
-    if use is not None and use.used_share >= _MUCH:
-        share, limit = round(use.used_share * 100), f"{use.limit:,}"
-        key = "context.much" if use.known else "context.much_guessed"
-        context.tell(key, "quiet", share=share, tokens=f"{use.tokens:,}", limit=limit)

@@ -17,8 +17,7 @@ from domain import errors
 from domain.errors import Exit
 from domain.facts import Fact
 from domain.file_reader import open_bytes
-from domain.imports import IMPORT_CLIENT
-from domain.records import PERSONAS, Message, Session
+from domain.records import IMPORT_CLIENT, PERSONAS, Message, Session
 from domain.text import clean_text, one_line
 from interfaces.messages import Words
 from interfaces.recollections import describe_fact
@@ -286,7 +285,7 @@ def restore_whole(
     Raises Damaged (``import.whole_damaged``): nothing was changed then.
     """
     from importers.json_stream import JsonError
-    from importers.own_export import open_whole_export
+    from importers.memory_dumps import open_whole_export
 
     begun = b""
     with suppress(OSError), open_bytes(path, 1) as file:  # whoever reads it as talk says so

@@ -15,19 +15,7 @@ from domain import errors
 from domain.errors import Exit
 from domain.events import Notice
 from domain.text import is_blank
-from interfaces.terminal.command_context import (
-    CommandContext,
-    Leave,
-    Next,
-    Offer,
-    Restart,
-    Say,
-    explain_error,
-    is_no,
-    is_yes,
-    note_limit,
-    warn_if_full,
-)
+from interfaces.terminal.command_context import CommandContext, Leave, Next, Offer, Restart, Say, is_no, is_yes
 from interfaces.terminal.parsing import Entered, Farewell, TypedCommand, TypedMessage, Unknown, parse_input, with_files
 from interfaces.terminal.reply import ReplyView
 from interfaces.terminal.screen import Meaning, is_gone
@@ -130,7 +118,7 @@ class Repl:
             said = self._with_files(text) if attaching else text
             turn = context.conversation.turn(said, context.stop, stream=self._stream, again=again, watched=not whole)
             view.show_events(map(self._note_limits, filter(self._is_shown, context.run_work(turn))))
-            warn_if_full(context)
+            context.warn_if_full()
             if context.interactive and context.conversation.in_doubt:
                 context.tell("forget_request.ask", "quiet")
             self._compact_ahead()
@@ -158,7 +146,7 @@ class Repl:
     def _note_limits(self, event: TurnEvent | Tick) -> TurnEvent | Tick:
         """The event; a server that took only part of a prompt may have said in it how much it reads."""
         if isinstance(event, Notice) and isinstance(fault := event.details.get("error"), errors.ModelError):
-            note_limit(self.context, fault)
+            self.context.note_limit(fault)
         return event
 
     def _with_files(self, text: str) -> str:
@@ -192,11 +180,11 @@ class Repl:
     def _report_fault(self, fault: Exception) -> None:
         """Say what failed. Of what should not happen the traceback goes to the log, and one line to the person."""
         if isinstance(fault, errors.OldFriendError):
-            note_limit(self.context, fault)
+            self.context.note_limit(fault)
             self.exit = fault.exit_code
             self.context.aside.fresh_line()
             meaning: Meaning = "quiet" if isinstance(fault, errors.Interrupted) else "trouble"
-            self.context.aside.line(explain_error(self.context, fault), meaning)
+            self.context.aside.line(self.context.explain_error(fault), meaning)
             return
         if is_gone(fault):  # no one reads any more
             raise fault

@@ -20,7 +20,7 @@ from conversation import Conversation, TurnSteps
 from domain.settings import Settings
 from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes
-from interfaces.messages import Words, choose_language
+from interfaces.messages import Words, words_for
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import Choice, Command, CommandContext
 from interfaces.terminal.line_source import NoReader, PlainReader, TypeAhead, scrub_history
@@ -29,14 +29,14 @@ from interfaces.terminal.screen import Screen, wants_plain
 from interfaces.terminal.work_runner import FirstWords
 from jobs.maintenance import session_to_open
 from llm import Llm
-from memory import Memory, own_place
+from memory import Memory, Surroundings, own_place
 
 if TYPE_CHECKING:
     from people import Scrub
 
 #: What a turn or a command needs and the first prompt does not: our own rooms, then libraries, in the order of a turn.
 BEHIND_THE_PROMPT = (
-    "interfaces.terminal.commands.command_table", "models.tasks", "jobs.saving", "jobs.rebuild",
+    "interfaces.terminal.commands.command_table", "models.tasks", "jobs.forgetting", "jobs.saving", "jobs.rebuild",
     "Stemmer", "numpy", "openai", "openai.resources.chat.completions", "rich.text", "rich.table",
     "pyarrow", "lancedb",
 )  # fmt: skip
@@ -66,11 +66,6 @@ def make_steady(stream: TextIO) -> TextIO:
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="replace")
     return stream
-
-
-def words_for(settings: Settings | None, environment: Mapping[str, str]) -> Words:
-    """The messages in the language of the settings, or of the locale while there are none."""
-    return Words(choose_language(settings.language if settings else environment.get("LANGUAGE", "auto"), environment))
 
 
 @dataclass(frozen=True)
@@ -112,8 +107,9 @@ class Program:
         return Memory(
             own_place(self.settings.data_dir, self.settings.database_url), llm.embedder,
             clock=self.clock, new_id=self.new_id, log=self.debug.log,
-            also_searched=[self.settings.log_dir], scrubbers=self.scrubbers(self.settings.data_dir),
-            external=self.settings.external_memories,
+            around=Surroundings(
+                [self.settings.log_dir], self.scrubbers(self.settings.data_dir), self.settings.external_memories
+            ),
         )  # fmt: skip
 
 

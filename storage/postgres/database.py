@@ -54,6 +54,8 @@ _RENEW_EVERY = 10
 _LOCKS = 64
 #: How long a write waits for one of the same person, and how long one that does nothing keeps others waiting.
 _WAITS, _STANDS_STILL = "30s", "60s"
+#: How many reads that follow from each other are made ahead.
+_DEEPEST = 20
 
 _KINDS: Mapping[str, type[errors.StorageError]] = {
     "53100": errors.DiskFull,
@@ -77,6 +79,10 @@ TAKE_DUE = (
 _RELEASE = (
     "UPDATE registry.due SET program = NULL, look = CASE WHEN program IS NULL THEN least(look, $1::double precision)"
     " ELSE $1 END WHERE name = $2 AND (program = $3 OR program IS NULL) RETURNING name"
+)
+_DUE = (
+    "INSERT INTO registry.due (name, look) SELECT name, $1 FROM person ON CONFLICT (name)"
+    " DO UPDATE SET look = excluded.look"
 )
 _ROLE = (
     "SELECT r.rolsuper, r.rolbypassrls, EXISTS (SELECT 1 FROM pg_class c WHERE c.relname = 'conversation'"
@@ -335,6 +341,14 @@ class _Context:
         self.adapters = adapters
 
 
+#: A query with its values, by which its rows are found again.
+_Query = tuple[str, tuple[object, ...]]
+
+
+class _Unread(BaseException):
+    """What is asked for ahead is not here yet; no fault, and so for nothing on the way to catch."""
+
+
 class PostgresDatabase:
     """One person's memory in a database of many.
 
@@ -360,6 +374,8 @@ class PostgresDatabase:
         self._added: list[Mapping[str, Any]] = []
         self._read = ReadCache()
         self._loaded: dict[str, dict[str, str]] = {}
+        #: Of each thread that is ``reading``: what it has read, and what it asks for ``ahead``.
+        self._kept = threading.local()
         self._closed = False
 
     # -- reading and writing -------------------------------------------------------------------------------------
@@ -376,17 +392,70 @@ class PostgresDatabase:
             found = self._send(sql, values)
             self._read.keep(sql, key, found)
             return list(found)
+        rows: dict[_Query, list[Row]] | None = getattr(self._kept, "rows", None)
+        if rows is None:
+            return self._read_together([(sql, values)])[0]
+        query = sql, tuple(one.tobytes() if isinstance(one, memoryview) else repr(one) for one in values)
+        if query not in rows:
+            if (asked := getattr(self._kept, "asked", None)) is not None:
+                asked[query] = sql, values
+                raise _Unread
+            rows[query] = self._read_together([(sql, values)])[0]
+        return list(rows[query])
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What this thread asks for again inside, without writing, is answered as the first time."""
+        outer = getattr(self._kept, "rows", None)
+        self._kept.rows = {} if outer is None else outer
+        try:
+            yield
+        finally:
+            self._kept.rows = outer
+
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        """Read together what each of these asks for first, then what each asks for next, until they return."""
+        if getattr(self._kept, "asked", None) is not None:
+            if [read for read in reads if self._lacks(read)]:
+                raise _Unread  # a part of what is read ahead already
+            return
+        left = [] if self._is_writing or getattr(self._kept, "rows", None) is None else list(reads)
+        for _ in range(_DEEPEST if left else 0):
+            asked = self._kept.asked = dict[_Query, tuple[str, Sequence[object]]]()
+            try:
+                left = [read for read in left if self._lacks(read)]
+            finally:
+                self._kept.asked = None
+            if not left:
+                return
+            try:
+                self._kept.rows.update(zip(asked, self._read_together(list(asked.values())), strict=True))
+            except errors.StorageError:
+                return  # whoever asks for one of them alone meets what is wrong with it
+
+    def _lacks(self, read: Callable[[], object]) -> bool:
+        try:
+            read()
+        except _Unread:
+            return True
+        except errors.StorageError:
+            pass
+        return False
+
+    def _read_together(self, asked: Sequence[tuple[str, Sequence[object]]]) -> list[list[Row]]:
+        """The rows of each query, in one trip."""
         self._refuse_closed()
 
-        def read(connection: psycopg.Connection[ServedRow]) -> list[ServedRow]:
-            with connection.pipeline():  # one trip; the setting ends with it
+        def read(connection: psycopg.Connection[ServedRow]) -> list[list[ServedRow]]:
+            with connection.pipeline():  # the setting ends with it
                 connection.execute(_SET, [self._number])
-                found = connection.execute(translated(sql), values, binary=True)
-            return found.fetchall()
+                found = [connection.execute(translated(sql), values, binary=True) for sql, values in asked]
+            return [one.fetchall() for one in found]
 
-        rows: list[Row] = self._server.attempt(read)
-        self._log_statement("read", sql, values, rows)
-        return rows
+        every = cast(list[list[Row]], self._server.attempt(read) if asked else [])
+        for (sql, values), rows in zip(asked, every, strict=True):
+            self._log_statement("read", sql, values, rows)
+        return every
 
     @contextmanager
     def write(self, *, wait: bool = False) -> Iterator[Transaction]:
@@ -400,7 +469,7 @@ class PostgresDatabase:
                 return
             self._refuse_closed()
             connection, number, loaded = self._server.attempt(self._begin)
-            self._loaded = {"meta": {}, "counter": {}}
+            self._loaded, self._kept.rows = {"meta": {}, "counter": {}}, None
             for place, key, value in loaded:
                 self._loaded[place][key] = value
             opened = Transaction(self)
@@ -484,9 +553,12 @@ class PostgresDatabase:
         for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
             self._log_statement("write", sql, values, [])
 
-    def defer_checks(self) -> None:
-        """Let rows of the open transaction refer to rows that come later in it."""
+    def expect_memory(self, now: float) -> None:
+        """Let rows of the open transaction refer to later ones, and a server look after them from ``now`` on."""
+        assert self._writing
         self.execute("SET CONSTRAINTS ALL DEFERRED", ())
+        with as_ours(self._server.address):
+            self._writing[1].execute(_DUE, [now])
 
     def digest_changes(self) -> None:
         """Make the digests of the messages that were written in the open transaction; its end does that too."""

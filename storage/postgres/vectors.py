@@ -6,7 +6,7 @@ from the commit on that stores it, and never after the one that removes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,9 +24,17 @@ if TYPE_CHECKING:
 
 #: The inner product: vectors are of length 1 only as far as float16 goes.
 _NEAREST = (
-    "SELECT text_id, session_id, -(vector <#> CAST(? AS halfvec)) AS near FROM embedding WHERE model = ? AND kind = ?"
-    " AND session_id <> ? ORDER BY near DESC, text_id LIMIT ?"
+    "SELECT e.text_id, e.session_id, e.near, {} FROM (SELECT text_id, session_id, -(vector <#> CAST(? AS halfvec))"
+    " AS near FROM embedding WHERE model = ? AND kind = ? AND session_id <> ? ORDER BY near DESC, text_id LIMIT ?) AS e"
+    " JOIN {} ORDER BY e.near DESC, e.text_id"
 )
+#: What says the number of a text that can still be found.
+_NUMBERED: Mapping[Kind, str] = {
+    "conversation": _NEAREST.format("c.seq", "conversation c ON c.text_id = e.text_id AND c.hidden = 0 AND c.demo = 0"),
+    "summary": _NEAREST.format(
+        "s.number", "summary m ON m.text_id = e.text_id JOIN session s ON s.session_id = m.session_id"
+    ),
+}
 
 
 class PostgresVectors:
@@ -85,7 +93,7 @@ class PostgresVectors:
         except errors.EmbeddingError as fault:
             raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
         asked = (query.astype("<f2").data, self._model, kind, exclude_session or "", limit)
-        return [Hit(*row) for row in self._database.run(_NEAREST, *asked)]
+        return [Hit(*row) for row in self._database.run(_NUMBERED[kind], *asked)]
 
     @property
     def has_table(self) -> bool:

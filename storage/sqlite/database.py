@@ -23,7 +23,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from domain import errors
@@ -87,7 +87,7 @@ class Gate:
         try:
             again = programs.open_private(self._path.with_name(f".{self._path.name}.gate"))
             try:
-                excludes = not _is_locked(again)
+                excludes = not programs.lock_now(again)
             finally:
                 os.close(again)
         except OSError:
@@ -110,7 +110,7 @@ class Gate:
         """
         queue, gate = self._descriptors
         try:
-            if not (_is_locked(queue) and _is_locked(gate)):
+            if not (programs.lock_now(queue) and programs.lock_now(gate)):
                 self._wait()
             head = os.pread(gate, _PASSED + 1, 0)
             before = head[:_PASSED] if head[_PASSED:] == b"\0" else b""
@@ -138,15 +138,15 @@ class Gate:
     def _wait(self) -> None:
         """Wait in the queue, then for the gate; past a program in front of us that was stopped while it waited."""
         queue, gate = self._descriptors
-        started, reported, waits = time.monotonic(), False, _is_locked(queue)
-        while not (waits and _is_locked(gate)):
+        started, reported, waits = time.monotonic(), False, programs.lock_now(queue)
+        while not (waits and programs.lock_now(gate)):
             waited = time.monotonic() - started
-            if not waits and waited > _PASS_BY and _is_locked(gate):
+            if not waits and waited > _PASS_BY and programs.lock_now(gate):
                 return
             if waited > (_PATIENCE if reported else _REPORT):
                 reported = self._describe_wait(reported, started)
             time.sleep(_LOOK)
-            waits = waits or _is_locked(queue)
+            waits = waits or programs.lock_now(queue)
 
     def _describe_wait(self, reported: bool, started: float) -> bool:
         """Say once who is inside, then raise DataInUse."""
@@ -158,15 +158,6 @@ class Gate:
             raise errors.DataInUse("storage.writing", **inside)
         self._report(inside)
         return True
-
-
-def _is_locked(descriptor: int) -> bool:
-    """Whether a lock was free, and is ours by that. Raises OSError."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 class SqliteDatabase:
@@ -241,6 +232,13 @@ class SqliteDatabase:
             self._read_at = passed
             self.outdated += 1
         return bool(passed)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """What was read is kept anyway until something is written."""
+        return nullcontext()
+
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        """Nothing: a query costs no trip."""
 
     @contextmanager
     def write(self, *, wait: bool = False) -> Iterator[Transaction]:
@@ -388,7 +386,7 @@ class SqliteDatabase:
         self._log.warning("waiting for process %s (%s), which writes", inside["pid"], inside["kind"])
         self.awaited = inside
 
-    def defer_checks(self) -> None:
+    def expect_memory(self, now: float) -> None:
         """Let rows of the open transaction refer to rows that come later in it."""
         self._connection.execute("PRAGMA defer_foreign_keys=ON")
 
@@ -438,7 +436,7 @@ class SqliteDatabase:
 
     @contextmanager
     def _decoding_leniently(self) -> Iterator[None]:
-        self._connection.text_factory = _decode_leniently
+        self._connection.text_factory = lambda text: text.decode("utf-8", "replace")
         try:
             yield
         finally:
@@ -531,10 +529,6 @@ class SqliteDatabase:
 
 def _as_passed(values: Sequence[object]) -> tuple[object, ...]:
     return tuple(json.dumps(value) if isinstance(value, list) else value for value in values)
-
-
-def _decode_leniently(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
 
 
 def _printable_values(values: Iterable[object]) -> tuple[object, ...]:

@@ -19,7 +19,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from itertools import count
+from itertools import count, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -198,7 +198,7 @@ class Vectors:
         else:
             with self._translate_errors("search"):
                 found = lance.search_outside(self._on_disk(table), query, kind, exclude_session, limit)
-        hits = list(map(Hit._make, found))
+        hits = list(starmap(Hit, found))
         if self._log.isEnabledFor(logging.DEBUG):
             self._log_action(f"search {kind} not {exclude_session}", [(hit.text_id, hit.similarity) for hit in hits])
         return hits

@@ -83,7 +83,7 @@ class Store:
         self.rounds = Rounds(of)
         self.imports = Imports(of, self.rounds)
         self.clients = Clients(of)
-        self.erasure = Eraser(of, self.rounds, self.imports, [self.folder], self._rebuild)
+        self.erasure = Eraser(of, self.rounds, [self.folder], self._rebuild)
         of.database.on_commit(self._follow)
 
     def at(self, moment: str) -> Self:

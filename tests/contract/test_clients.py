@@ -38,6 +38,14 @@ def test_a_message_of_a_history_is_found_by_its_digests_and_another_round_takes_
     assert store.clients.digests_in_sessions(["nowhere"]) == []
 
 
+def test_sessions_of_clients_are_known_among_others(store: Store) -> None:
+    store.start("own", at(0))
+    assert store.sessions.clients_of(["own", "nowhere"]) == {}
+    store.start("theirs", at(1), client="openai")
+    assert store.sessions.clients_of(["own", "theirs"]) == {"theirs": "openai"}
+    assert store.sessions.clients_of([]) == {}
+
+
 def test_that_a_round_was_stored_is_known_when_it_is_gone(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "a secret")
     store.clients.record_digest("c1", "s1", spoken.user.text_id, 0)

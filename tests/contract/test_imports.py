@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from domain.imports import IMPORT_CLIENT, ImportedMessage, PastPiece
-from domain.records import ErasureScope
+from domain.imports import ImportedMessage, PastPiece
+from domain.records import IMPORT_CLIENT, ErasureScope
 from tests.contract.stores import Store, Teller, at
 
 FILE = ("chats.json", "chatgpt", "0" * 64, 1)

@@ -460,7 +460,7 @@ def test_a_message_is_found_by_the_beginning_of_its_id(store: Store, teller: Tel
 
 
 def test_a_session_of_a_client_is_found_by_its_key_and_is_never_the_terminals(store: Store) -> None:
-    made = store.opening("c1").sessions.start_for("page", "k")
+    made = store.opening("c1").sessions.start(client="page", client_key="k")
     assert store.sessions.of_client("page", "k") == [made]
     assert store.sessions.resume_or_start()[0].session_id == "s1"
 

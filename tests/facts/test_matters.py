@@ -18,7 +18,7 @@ import pytest
 from domain.matters import NewMatter, OpenMatter
 from domain.records import PREFIX, Message
 from facts.drafts import FactDraft, QuoteDraft
-from facts.matters import GreetingState, after_asking, check_matters, coming_up, due_now, may_greet, settle
+from facts.matters import GreetingState, after_asking, check_matters, coming_up, due_now, may_greet, settle, takes_up
 from facts.slots import NO_NAMES
 
 OPENINGS = json.loads((Path(__file__).parent / "openings.json").read_text(encoding="utf-8"))
@@ -60,8 +60,8 @@ def matters_of(case: Any) -> list[OpenMatter]:
     matters = [stored(number, one, messages) for number, one in enumerate(new, 1)]
     became = {one.number: one for one in settle(matters, messages, now)}
     return [
-        replace(one, status=became[one.number].status, yearly=became[one.number].yearly or one.yearly)
-        if one.number in became else one for one in matters
+        replace(one, status=new.status, yearly=new.yearly or one.yearly, next_review=new.next_review)
+        if (new := became.get(one.number)) else one for one in matters
     ]  # fmt: skip
 
 
@@ -107,15 +107,15 @@ def test_it_is_the_same_whether_all_that_was_said_since_is_read_at_once_or_bit_b
         known += added
         then = now if upto == len(messages) else datetime.fromisoformat(messages[upto - 1].timestamp)
         became = {one.number: one for one in settle(known, since, then)}
-        known = [replace(one, status=became[one.number].status, yearly=became[one.number].yearly)
-                 if one.number in became else one for one in known]  # fmt: skip
+        known = [replace(one, status=new.status, yearly=new.yearly, next_review=new.next_review)
+                 if (new := became.get(one.number)) else one for one in known]  # fmt: skip
     assert {one.place for one in due_now(known, now)} == brought_up(case)
 
 
-def test_of_openings_by_a_blind_writer_it_is_as_good_as_it_was_at_first_sight() -> None:
+def test_of_openings_that_no_rule_was_written_with_it_is_as_good() -> None:
     precision, recall, contradicted = score([one for one in OPENINGS if one["part"] == "blind"])
-    assert precision >= 0.75, contradicted
-    assert recall >= 0.75, contradicted
+    assert precision >= 0.95, contradicted
+    assert recall >= 0.8, contradicted
 
 
 # -- what closes, drops and denies
@@ -382,14 +382,90 @@ def test_right_after_a_talk_nothing_is_said_first_but_a_clock_that_was_set_back_
 
 
 def test_a_birthday_comes_up_every_year_once_and_by_the_moon_where_it_is_kept_so() -> None:
-    mum = open_matter(kind="birthday", yearly="lunar 08-15", next_review="2026-09-24", expires="9999-12-31")
-    eve, day = datetime(2026, 9, 24, 9, tzinfo=BERLIN), datetime(2026, 9, 25, 9, tzinfo=BERLIN)
+    mum = open_matter(kind="birthday", yearly="lunar 08-15", next_review="2026-09-23", expires="9999-12-31")
+    eve, day = datetime(2026, 9, 23, 9, tzinfo=BERLIN), datetime(2026, 9, 25, 9, tzinfo=BERLIN)
     assert not due_now([mum], eve - timedelta(days=1))
     assert due_now([mum], eve)
     asked = replace(mum, asked=1, status="asked", asked_at=eve.isoformat(), next_review=after_asking(mum, eve))
-    assert asked.next_review == "2027-09-14"
-    assert not due_now([asked], day)
-    assert due_now([asked], datetime(2027, 9, 14, 9, tzinfo=BERLIN))
+    assert asked.next_review == "2027-09-13"
+    assert not any(due_now([asked], day + timedelta(days)) for days in range(5))
+    assert due_now([asked], datetime(2027, 9, 13, 9, tzinfo=BERLIN))
+
+
+@pytest.mark.parametrize("text", ["My sister's birthday is on 3 May.", "我妹妹的生日是五月三号。"])
+def test_a_birthday_that_is_just_past_is_asked_after_once_unless_it_had_come_up(text: str) -> None:
+    said = {"at": "2026-03-02T20:00:00+01:00", "who": "user", "text": text, "kind": "birthday"}
+    chat = {"at": "2026-05-03T20:00:00+01:00", "who": "user", "text": "We had cake. 吃了蛋糕。"}
+    for talk, days in (([], [1, 2, 3, 4, 5, 6]), ([chat], [1, 2])):
+        found = []
+        for day in range(1, 12):
+            opens = f"2026-05-{day:02}T21:00:00+01:00"
+            now = [said, *(one for one in talk if one["at"] < opens)]
+            found += [day] * len(brought_up({"said": now, "opens": opens}))
+        assert found == days
+    (matter,) = matters_of({"said": [said], "opens": "2026-05-05T09:00:00+01:00"})
+    asked_at = datetime.fromisoformat("2026-05-05T09:00:00+01:00")
+    asked = replace(matter, asked=1, asked_at=asked_at.isoformat(), next_review=after_asking(matter, asked_at))
+    assert not due_now([asked], asked_at + timedelta(1))
+    assert due_now([asked], datetime.fromisoformat("2027-05-01T09:00:00+01:00"))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "first"),
+    [
+        ("They'll let me know by the 21st.", "deadline", "2026-11-22"),
+        ("They'll let me know by the 21st.", "event", "2026-11-21"),
+        ("HR gets back to me by Friday.", "deadline", "2026-11-21"),
+        ("公司21号之前给我答复。", "deadline", "2026-11-22"),
+        ("说是一周之内给消息。", "deadline", "2026-11-28"),
+        ("I have to answer them by the 21st.", "deadline", "2026-11-20"),
+    ],
+)
+def test_what_others_answer_by_a_day_is_asked_about_after_it(text: str, kind: str, first: str) -> None:
+    case = {"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": kind}]}
+    days = (f"2026-11-{day}T20:00:00+01:00" for day in range(17, 31))
+    assert next(day[:10] for day in days if brought_up({**case, "opens": day})) == first
+
+
+@pytest.mark.parametrize(
+    ("text", "times"),
+    [
+        ("My mother's biopsy is on Friday.", 2),
+        ("我妈周五做活检。", 2),
+        ("My father's funeral is on Friday.", 1),
+        ("周五是我爸的葬礼。", 1),
+    ],
+)
+def test_what_is_grave_is_asked_about_once_and_once_more_where_a_result_was_awaited(text: str, times: int) -> None:
+    case = {"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": "event"}],
+            "opens": "2026-11-20T09:00:00+01:00"}  # fmt: skip
+    (matter,) = matters_of(case)
+    days = []
+    for day in range(20, 31):
+        now = datetime.fromisoformat(f"2026-11-{day}T09:00:00+01:00")
+        if due_now([matter], now):
+            days.append(day)
+            matter = replace(
+                matter, asked=matter.asked + 1, asked_at=now.isoformat(), next_review=after_asking(matter, now)
+            )
+    assert len(days) == times
+    assert times == 1 or days[1] - days[0] >= 5 or days[0] == 20
+
+
+@pytest.mark.parametrize(
+    ("reply", "takes"),
+    [
+        ("No news yet, we are still waiting.", False),
+        ("还没消息，还在等。", False),
+        ("Quick one, what's the difference between mount board and museum board?", False),
+        ("晚上吃什么好呢？", False),
+        ("All clear, thank God.", True),
+        ("没事，良性的。", True),
+        ("The biopsy? It was fine.", True),
+    ],
+)
+def test_a_reply_that_tells_no_result_leaves_the_matter_open(reply: str, takes: bool) -> None:
+    assert takes_up(open_matter(key="biopsi 活检", words="My mother's biopsy is on Friday."), reply) is takes
 
 
 def test_the_day_of_a_death_comes_up_once_and_on_no_day_but_its_own() -> None:
@@ -436,7 +512,7 @@ def test_the_first_day_after_the_answer_is_not_missed(answer: str, calendar: str
     known = replace(asked, yearly=settled.yearly)
     assert known.yearly == f"{calendar} 08-15"
     days = (asked_at + timedelta(days) for days in range(1, 400))
-    assert next(one for one in days if due_now([known], one)).date() == date.fromisoformat(due) - timedelta(1)
+    assert next(one for one in days if due_now([known], one)).date() == date.fromisoformat(due) - timedelta(2)
 
 
 @pytest.mark.parametrize("far", ["0001-01-01T00:00:00+00:00", "9999-12-31T23:00:00+00:00"])

@@ -1,6 +1,6 @@
 """Killed after any statement that writes, fading has done whole steps or nothing, and the next look goes on.
 
-``FADING_KILLS``: so many times more of the statements are tried.
+``KILL_POINTS``: so many times more of the statements are tried.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memory import Memory
 from recall.embedding import HashedEmbedder
 from storage import erasure
 from tests.conftest import Count, SetClock
-from tests.test_knowing_kills import Killer
+from tests.test_knowing_kills import KILL_POINTS, Killer
 from tests.torture.kills import ROOT, scratch
 
 _KILLED = 9
@@ -117,9 +117,9 @@ def watched(folder: Path, limit: ForgetLimit, statement: int) -> None:
     fade(folder, limit, log)
 
 
-@pytest.mark.parametrize(("mode", "stride"), [("fade", 8), ("delete", 32)])
+@pytest.mark.parametrize(("mode", "stride"), [("fade", 24), ("delete", 96)])
 def test_a_kill_leaves_whole_steps_and_the_next_look_goes_on(mode: str, stride: int) -> None:
-    stride //= int(os.environ.get("FADING_KILLS", "1"))
+    stride = max(1, stride // KILL_POINTS)
     # Threads of an index that other tests opened would not survive a fork: all is done in a process of its own.
     command = [sys.executable, "-m", "tests.jobs.test_archiving_kills", mode, str(stride)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -12,7 +12,8 @@ import pytest
 from client_history import ClientHistory, ClientMessage
 from conversation import result_of
 from domain.workers import CancelToken
-from jobs.client_memories import ClientHistoryJob, find_due_extractions, months_before, recall_client_notes
+from jobs.client_memories import ClientHistoryJob, find_due_extractions, recall_client_notes
+from language.times import move_months
 from tests.conftest import Count, SetClock
 from tests.support.house import House, Mind, house
 from tests.support.server import ScriptedServer, status, vectors
@@ -61,7 +62,7 @@ def test_every_full_stretch_of_fifty_messages_is_due(messages: int, rounds: list
     ],
 )
 def test_months_are_those_of_the_calendar(day: str, months: int, before: str) -> None:
-    assert months_before(datetime.fromisoformat(day), months) == datetime.fromisoformat(before)
+    assert move_months(datetime.fromisoformat(day), -months) == datetime.fromisoformat(before)
 
 
 def test_what_a_model_fails_at_is_left_and_done_once_when_it_is_back(home: House, mind: Mind, clock: SetClock) -> None:

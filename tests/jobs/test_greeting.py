@@ -149,15 +149,30 @@ def test_two_greetings_without_an_answer_end_them_until_the_person_takes_it_up(o
         assert greeted(home)
 
 
-def test_illness_is_asked_about_once(opened, mind, clock):
-    mind.answers("talk", "I was thinking of your biopsy.")
+@pytest.mark.parametrize(
+    ("said", "again"),
+    [
+        ("My operation is tomorrow.", False),
+        ("My mother's biopsy is tomorrow.", True),
+        ("明天做手术。", False),
+        ("我妈明天做活检。", True),
+    ],
+)
+def test_illness_is_asked_about_once_and_once_more_where_a_result_was_never_told(opened, mind, clock, said, again):
+    mind.answers("talk", "I was thinking of that. 我在想那件事。")
     with opened() as home:
-        learned(home, mind, "My biopsy is tomorrow.")
+        learned(home, mind, said)
         clock.forward(days=2)
         assert greeted(home)
-        home.memory.matters.set_greeting("", 0)
-        clock.forward(days=5)
-        assert greeted(home) == ""
+        mind.answers("talk", "Yes.")
+        home.say("What shall I cook tonight?")
+        for days, greets in ((6, again), (6, False)):
+            home.talk.greeting = None
+            mind.answers("talk", "I was thinking of that. 我在想那件事。")
+            home.memory.matters.set_greeting("", 0)
+            clock.forward(days=days)
+            assert bool(greeted(home)) is greets
+            assert not again or '"asked": "once"' in mind.asked("talk")[-1]["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize("play", [hang, status(500), status(401), say("-"), say("")])

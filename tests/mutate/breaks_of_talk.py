@@ -181,8 +181,8 @@ OF_TALK: tuple[Break, ...] = (
         "the context shows what was to be forgotten",
         "P22",
         "conversation.py",
-        "            rounds=replace_hidden(request.rounds, templates.hidden, templates.hidden_reply),\n",
-        "            rounds=request.rounds,\n",
+        "one.with_words(templates.hidden, templates.hidden_reply) if one.hidden else one",
+        "one",
         (FORGET_REQUESTS + "test_after_the_forget_request_no_request_of_any_session_holds_what_was_to_be_forgotten",),
     ),
     Break(
@@ -237,8 +237,8 @@ OF_TALK: tuple[Break, ...] = (
         "the logs keep what a person erased",
         "P19",
         "people.py",
-        "            also_searched=[self.settings.log_dir], scrubbers=self._make_scrubbers(folder), workers=self.index_workers,\n",
-        "            workers=self.index_workers,\n",
+        "                [self.settings.log_dir], self._make_scrubbers(folder),\n",
+        "                (), (),\n",
         (PEOPLE + "test_what_erasing_cleans_of_logs_and_histories_is_cleaned_for_every_person",),
     ),
     Break(

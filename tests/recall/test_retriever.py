@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
 
 from domain import errors
+from domain.indexes import Hit
 from domain.recollection import RecallLimits, RecallRequest, Recollection
 from domain.records import Message
 from models.embeddings import SentenceEmbedder
@@ -40,12 +41,6 @@ OLDER = (
 )
 
 
-@dataclass(frozen=True)
-class Hit:
-    text_id: str
-    similarity: float
-
-
 _EMBED = HashedEmbedder().embed
 
 
@@ -61,7 +56,7 @@ class Vectors:
         if self.fault:
             raise self.fault
         near = [
-            Hit(text_id, float(held @ vector))
+            Hit(text_id, session_id, float(held @ vector))
             for text_id, session_id, of, held in self.rows
             if of == kind and session_id != exclude_session
         ]

@@ -15,7 +15,7 @@ import pytest
 from domain import errors
 from domain.file_reader import DATABASE, open_bytes
 from domain.workers import CancelToken
-from importers.own_export import open_whole_export
+from importers.memory_dumps import open_whole_export
 from importers.recognition import recognise_export
 from interfaces.terminal.parsing import with_files
 from jobs.importing import digest_of

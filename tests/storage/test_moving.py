@@ -279,6 +279,35 @@ def test_every_memory_that_moved_into_a_database_is_looked_at_by_a_server(tmp_pa
         assert served.has_person(ann)
 
 
+def test_a_move_that_is_killed_right_after_a_commit_leaves_what_it_moved_to_be_looked_at(tmp_path: Path) -> None:
+    clock, ann = SetStamp().clock, f"killed {tmp_path}"
+
+    def opens(place: Path | OnServer) -> Repositories:
+        of = opened(place)
+        if isinstance(place, OnServer) and len(of.database.run("SELECT 1 FROM session")) == 0:
+            of.database.close = stop  # type: ignore[method-assign]
+        return of
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with (
+        closing(Registry(tmp_path / "served" / "registry.db", clock, own_database(tmp_path))) as served,
+        closing(Registry(tmp_path / "first" / "registry.db", clock)) as first,
+    ):
+        number = first.add_instruction("me", "Poet", "Answer in verse.").number
+        for place in (first.place_of("me"), first.place_of("me", number)):
+            of = opened(made(place))
+            Rounds(of).store(of.sessions.start().session_id, "Hello.", "Hello!", at(0), "stop")
+            of.database.close()
+        for moved in (1, 2):
+            with pytest.raises(KeyboardInterrupt):
+                move_person(served, ann, tmp_path / "first", opens, outwards=False)
+            (poet,) = served.instructions(ann)
+            assert served.take_due(8) == [(ann, poet.number if moved == 1 else None)]
+            assert served.has_person(ann)
+
+
 @pytest.mark.parametrize("cut", [None, 3, 5])
 def test_two_instructions_that_say_the_same_keep_both_of_their_memories(tmp_path: Path, cut: int | None) -> None:
     clock, ann = SetStamp().clock, f"twice {tmp_path}"

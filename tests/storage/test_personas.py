@@ -97,7 +97,7 @@ def test_a_hand_edit_made_between_commit_and_file_wins(persona: Personas, store:
     persona.write("user", "tea", "model")
     persona.path("user").write_text("coffee")
     commit(store, "green tea")
-    persona.settle_all()
+    persona.settle()
     assert persona.read("user") == "coffee"
     assert texts(persona)[-1] == ("coffee", "hand")
 
@@ -219,7 +219,7 @@ def test_a_version_rolled_back_leaves_the_persona_as_it_was(persona: Personas, s
     with pytest.raises(RuntimeError), store.database.write():
         commit(store, "new")
         raise RuntimeError
-    persona.settle_all()
+    persona.settle()
     assert persona.read("user") == "old"
 
 
@@ -237,7 +237,7 @@ def test_when_every_line_is_erased_the_file_is_empty_and_no_edit(persona: Person
     version = persona.write("user", "has a secret", "model")
     assert version
     erase(store, version)
-    persona.settle_all()
+    persona.settle()
     assert persona.read("user") == ""
     assert persona.path("user").read_bytes() == b""
     assert texts(persona) == [("", "model")]
@@ -307,7 +307,7 @@ def test_many_threads_that_save_and_read_make_no_hand_edit(persona: Personas, st
     def save(thread: int) -> None:
         for number in range(12):
             commit(store, f"Version {thread}-{number}.")
-            persona.settle_all()
+            persona.settle()
 
     def read(_: int) -> None:
         for _number in range(40):

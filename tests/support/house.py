@@ -18,7 +18,7 @@ from domain.workers import CancelToken
 from jobs.maintenance import session_to_open
 from jobs.saving import Saved, SaveEvent
 from llm import Llm
-from memory import Memory
+from memory import Memory, Surroundings
 from models.chat import Patience
 from tests.support.server import Exchange, Play, ScriptedServer, say
 
@@ -163,8 +163,7 @@ class House:
             clock=clock,
             new_id=new_id,
             log=log,
-            also_searched=[self.settings.log_dir],
-            external=self.settings.external_memories,
+            around=Surroundings([self.settings.log_dir], external=self.settings.external_memories),
         )
         self.memory.index.start()
         session, resumed = session_to_open(self.memory, self.settings, clock())

@@ -161,9 +161,7 @@ def here(
     )
     llm = Llm(chosen, log, clock=clock)
     with closing(Registry(registry_in(chosen.data_dir), clock)) as registry, listening_on("127.0.0.1", 0) as bound:
-        people = People(
-            chosen, llm, registry, log, clock=clock, new_id=lambda: uuid.uuid4().hex, most_open=chosen.open_memories
-        )  # fmt: skip
+        people = People(llm, registry, new_id=lambda: uuid.uuid4().hex)
         app = make_app(people, VERSION, only_here=only_here)
         for arguments in routers(people):
             add_api(app, *arguments)

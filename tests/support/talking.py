@@ -42,15 +42,16 @@ def models_at(
 ) -> Llm:
     """The models behind a server, with short pauses."""
     chosen = {"openai_api_base": base, "openai_api_key": KEY, "chat_model": "wanted-model", "request_timeout": 10.0}
-    return Llm(
+    llm = Llm(
         settings(**{**chosen, **changed}),
         log or logging.Logger("quiet", logging.CRITICAL),
         clock=lambda: NOW,
         patience=patience or Patience(first=0.001, jitter=lambda: 0.0),
-        stream=stream,
         transport=transport,
         boundary=lambda: "=== mark ===",
     )
+    llm.stream = stream
+    return llm
 
 
 @dataclass

@@ -25,8 +25,9 @@ from tests.torture.kills import ROOT, Tried
 _ORDERS = "150"
 #: How often the worker of the index is killed at a random moment, beside the kills that are counted.
 _KILLS = "10"
-#: So many times more of the statements of fading are tried than in every test run: all of fading, a fourth of deleting.
-_FADING_KILLS = "8"
+#: So many times more statements than in every test run are kill points: all of fading and of what is known, a fourth of
+#: deleting.
+_KILL_POINTS = "24"
 #: Of the writes of served requests every so-manieth one is a kill point: each trial begins a server.
 _BETWEEN = 61
 #: The same of the writes of an import, which are much alike.
@@ -311,7 +312,7 @@ def _tested(arguments: str) -> Tried:
     with tempfile.TemporaryDirectory(prefix="report-") as scratch:
         report = Path(scratch, "report.xml")
         command = [sys.executable, "-m", "pytest", "-q", "-m", "", f"--junitxml={report}", *shlex.split(arguments)]
-        environment = os.environ | {"ANY_ORDER_EXAMPLES": _ORDERS, "KILLS": _KILLS, "FADING_KILLS": _FADING_KILLS}
+        environment = os.environ | {"ANY_ORDER_EXAMPLES": _ORDERS, "KILLS": _KILLS, "KILL_POINTS": _KILL_POINTS}
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
         if not report.exists():
             return Tried(arguments, 0, [f"pytest {arguments} did not run"])

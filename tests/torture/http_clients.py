@@ -94,10 +94,10 @@ def serving(folder: Path) -> Iterator[Served]:
     from interfaces.http.app import make_app
 
     log = logging.Logger("quiet", logging.CRITICAL)
-    settings = config.load_settings(folder, {"EMBEDDING_MODEL": "built-in"})
+    settings = config.load_settings(folder, {"EMBEDDING_MODEL": "built-in", "OPEN_MEMORIES": "9"})
     with closing(Registry(registry_in(settings.data_dir), now)) as registry:
         llm = Llm(settings, log, clock=now)
-        people = People(settings, llm, registry, log, clock=now, new_id=new_id, most_open=9)
+        people = People(llm, registry, new_id=new_id)
         app = make_app(people, "torture")
         server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="on"))
         with socket.create_server(("127.0.0.1", 0)) as bound:

@@ -22,7 +22,7 @@ from interfaces.debug_log import DebugLog
 from jobs.chapters import ChapterWriter
 from jobs.rebuild import erase
 from llm import Llm
-from memory import Memory, own_place
+from memory import Memory, Surroundings, own_place
 from tests.jobs.writing_chapters import Writer
 from tests.support.past import bring, talk
 from tests.support.talking import models_at
@@ -64,8 +64,7 @@ class Stage:
             clock=now,
             new_id=new_id,
             log=self.debug.log,
-            also_searched=[self.settings.log_dir],
-            scrubbers=[lambda needles: self.debug.remove_files(needles.are_in)],
+            around=Surroundings([self.settings.log_dir], [lambda needles: self.debug.remove_files(needles.are_in)]),
         )
         if index:
             self.memory.index.start()

@@ -9,16 +9,7 @@ from domain import errors
 from domain.events import Notice
 from domain.records import InFlight, Round
 from domain.text import one_line
-from interfaces.terminal.command_context import (
-    CommandContext,
-    Leave,
-    Next,
-    Offer,
-    Say,
-    explain_error,
-    read_count,
-    read_switch,
-)
+from interfaces.terminal.command_context import CommandContext, Leave, Next, Offer, Say, read_count, read_switch
 from interfaces.terminal.commands.fact_list import show_row
 from interfaces.terminal.commands.persona import show_difference
 from interfaces.terminal.line_source import PROMPT
@@ -47,7 +38,7 @@ def save_session(context: CommandContext, done: str = "save.done") -> bool:
     except errors.Interrupted:
         context.tell("save.stopped", "warning")
     except errors.ModelError as error:
-        context.tell("save.failed", "trouble", error=explain_error(context, error))
+        context.tell("save.failed", "trouble", error=context.explain_error(error))
     return False
 
 

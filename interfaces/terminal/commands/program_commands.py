@@ -13,7 +13,7 @@ from domain import errors
 from domain.settings import TABLE
 from domain.text import mask_url
 from interfaces.terminal import file_export
-from interfaces.terminal.command_context import CommandContext, Next, Restart, context_use, mask_key, read_switch
+from interfaces.terminal.command_context import CommandContext, Next, Restart, mask_key, read_switch
 from interfaces.terminal.history_import import reading_left
 from interfaces.terminal.screen import cells_of
 from language.scripts import estimate
@@ -140,7 +140,7 @@ def _session_rows(context: CommandContext) -> list[tuple[str, str]]:
         session=len(context.memory.messages.rounds(context.session_id)),
     )
     rows = [("session", context.session_id), ("rounds", rounds)]
-    if use := context_use(context):
+    if use := context.context_use():
         key = "status.context_known" if use.known else "status.context_guessed"
         counts = {"tokens": f"{use.tokens:,}", "limit": f"{use.limit:,}", "share": round(use.used_share * 100)}
         rows.append(("context", say(key, **counts)))

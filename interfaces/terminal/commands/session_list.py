@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from domain import errors
-from domain.imports import IMPORT_CLIENT
-from domain.records import SERVICE_CLIENT, Session
+from domain.records import IMPORT_CLIENT, SERVICE_CLIENT, Session
 from interfaces.terminal.command_context import Choice, CommandContext, read_count
 from interfaces.terminal.commands.conversation_commands import save_session
 from interfaces.terminal.file_export import FORMATS, format_sessions, write_new

@@ -45,9 +45,7 @@ def running(
     log = logging.getLogger("served")
     llm = Llm(read, log, clock=clock)
     registry = Registry(read.data_dir / "registry.db", clock, read.database_url)
-    people = People(
-        read, llm, registry, log, clock=clock, new_id=lambda: uuid.uuid4().hex, most_open=read.open_memories
-    )
+    people = People(llm, registry, new_id=lambda: uuid.uuid4().hex)
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     app = make_app(people, "test")

@@ -89,12 +89,12 @@ def served(
 ) -> Iterator[Served]:
     environment = {
         "EMBEDDING_MODEL": "built-in", "OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "sk-test",
-        "CHAT_MODEL": "test-model",
+        "CHAT_MODEL": "test-model", "OPEN_MEMORIES": "200",
     }  # fmt: skip
     settings = config.load_settings(folder, environment)
     llm = Llm(settings, log, clock=clock, patience=Patience(tries=1))
     registry = Registry(settings.data_dir / "registry.db", clock)
-    people = People(settings, llm, registry, log, clock=clock, new_id=new_id, most_open=200)
+    people = People(llm, registry, new_id=new_id)
     with TestClient(make_app(people, "0"), base_url="http://127.0.0.1:8123") as client:
         yield Served(people, client)
     people.close()
@@ -347,11 +347,11 @@ from people import People, Registry
 
 log = logging.Logger("quiet", logging.CRITICAL)
 settings = config.load_settings(Path(sys.argv[1]), {"EMBEDDING_MODEL": "built-in", "OPENAI_API_BASE": sys.argv[2],
-    "OPENAI_API_KEY": "sk-test", "CHAT_MODEL": "test-model"})
+    "OPENAI_API_KEY": "sk-test", "CHAT_MODEL": "test-model", "OPEN_MEMORIES": "9"})
 clock, ids = lambda: datetime.now(UTC), count(int(sys.argv[3]))
 llm = Llm(settings, log, clock=clock)
 registry = Registry(settings.data_dir / "registry.db", clock)
-people = People(settings, llm, registry, log, clock=clock, new_id=lambda: f"{next(ids):012d}", most_open=9)
+people = People(llm, registry, new_id=lambda: f"{next(ids):012d}")
 server = uvicorn.Server(uvicorn.Config(make_app(people, "0"), port=0, log_level="critical"))
 server._log_started_message = lambda listeners: print(listeners[0].getsockname()[1], flush=True)
 server.run()

@@ -437,7 +437,7 @@ def test_a_session_is_saved_in_stages_and_goes_on_when_something_is_said_in_it(
 
 def test_a_session_of_another_program_can_be_read_and_not_written(served: Server) -> None:
     with served.people.companion("me") as companion:
-        session = companion.memory.sessions.start_for("chat", "key")
+        session = companion.memory.sessions.start(client="chat", client_key="key")
     assert served.ask("POST", "/page/chat", {"text": "A", "session": session.session_id}).status == 409
     assert served.ask("POST", f"/page/sessions/{session.session_id}/save", {}).status == 409
 

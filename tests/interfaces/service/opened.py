@@ -70,7 +70,7 @@ def opened_people(
     chosen = config.load_settings(folder, environment)
     llm = Llm(chosen, log, clock=clock, patience=Patience(most=0.0, tries=1))
     registry = Registry(chosen.data_dir / "registry.db", clock)
-    people = People(chosen, llm, registry, log, clock=clock, new_id=new_id, most_open=chosen.open_memories)
+    people = People(llm, registry, new_id=new_id)
     try:
         yield people
     finally:

@@ -24,15 +24,15 @@ HEAVY = {
 }  # fmt: skip
 #: Rooms and files of ours that a turn, a command or the work behind them needs, and the first prompt does not.
 LATER = (
-    "facts", "importers", "domain.forests",
+    "facts", "importers", "client_history", "domain.forests", "domain.imports", "language.times",
     "interfaces.http", "interfaces.mcp_server", "interfaces.service",
     "interfaces.terminal.batch", "interfaces.terminal.one_shot", "interfaces.terminal.commands",
     "interfaces.terminal.history_import", "interfaces.terminal.file_export",
     "interfaces.terminal.setup_wizard", "jobs.chapters", "jobs.client_memories",
-    "jobs.exporting", "jobs.importing", "jobs.extraction", "jobs.import_backlog",
+    "jobs.exporting", "jobs.forgetting", "jobs.importing", "jobs.extraction", "jobs.import_backlog",
     "jobs.rebuild", "jobs.saving", "jobs.persona_update", "models.tasks",
-    "recall.keywords",
-    "recall.retriever", "recall.external", "recall.ranking", "storage.external", "storage.vectors",
+    "models.relaying", "recall.keywords", "recall.questions",
+    "recall.retriever", "recall.external", "recall.ranking", "storage.external", "storage.imports", "storage.vectors",
 )  # fmt: skip
 #: Of these rooms what is small, and needed for everything.
 _SMALL = {"domain.forests", "facts", "facts.reply_json", "facts.slots"}
@@ -67,8 +67,9 @@ def test_importing_main_loads_nothing_heavy_and_no_line_editor(tmp_path: Path) -
     assert modules & (HEAVY | {"prompt_toolkit", "asyncio"}) == set()
 
 
-def test_help_and_version_load_nothing_heavy(tmp_path: Path) -> None:
-    assert loaded("import main\nmain.main(['--help'])", tmp_path) & (HEAVY | {"prompt_toolkit"}) == set()
+def test_help_and_version_load_the_command_line_alone(tmp_path: Path) -> None:
+    modules = loaded("import main\nmain.main(['--help'])", tmp_path)
+    assert modules & (HEAVY | {"prompt_toolkit", "rich", "sqlite3", "conversation", "memory", "storage"}) == set()
 
 
 @pytest.fixture

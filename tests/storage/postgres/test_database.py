@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,16 @@ import pytest
 from psycopg import pq
 
 from domain import errors
+from domain.recollection import RecallLimits, RecallRequest, Recollection
+from recall.embedding import DIMENSION, HashedEmbedder
+from recall.retriever import OwnMemories
 from storage.engine import read_meta, set_meta
 from storage.postgres.database import PostgresDatabase, Server
 from storage.postgres.setup import initialise
-from tests.contract.stores import QUIET, Teller, at, postgres
+from storage.postgres.vectors import PostgresVectors
+from tests.contract.stores import QUIET, Store, Teller, at, postgres, sqlite
+from tests.contract.test_knowing import HOME, learn
+from tests.recall.test_retriever import Vectors
 from tests.storage.postgres.server import shared_server
 
 
@@ -205,3 +212,44 @@ def test_a_round_takes_three_trips_to_the_server(server: Server, tmp_path: Path)
     assert [one.words for one in store.messages.of_session("s1")][2] == "Hello again"
     assert store.messages.highest_number() == 4
     assert len(store.database.run("SELECT digest FROM stored_message")) == 8
+
+
+@pytest.mark.parametrize("facts", [False, True])
+def test_a_recall_takes_four_trips_and_seven_with_facts_and_finds_what_it_finds_in_a_file(
+    server: Server, tmp_path: Path, facts: bool
+) -> None:
+    found: list[Recollection] = []
+    for opens in (sqlite, lambda folder: postgres(folder, server)):
+        store = opens(tmp_path)
+        store.start("s1", at(0))
+        teller = Teller(store)
+        lyon, oslo = (teller.say("s1", f"I live in {home} now, at the river") for home in ("Lyon", "Oslo"))
+        for number in range(20):
+            teller.say("s1", f"Cat {number} sleeps on the sofa", "Oh!")
+        for spoken, home in ((lyon, "Lyon"), (oslo, "Oslo")) if facts else ():
+            learn(store, spoken, home)
+        store.opening("s2").rounds.save("s1", "They talked of Lyon, of Oslo and of cats", {})
+        embedder, vectors = HashedEmbedder(), Vectors()
+        served = PostgresVectors(store.database, tmp_path)
+        served.open(embedder.model, DIMENSION)
+        for message in store.messages.of_session("s1"):
+            (vector,) = embedder.embed([message.words])
+            assert vector is not None
+            vectors.rows.append((message.text_id, "s1", "conversation", vector))
+            store.embeddings.store(message.text_id, embedder.model, "d", vector.astype("float16"))
+        own = OwnMemories(store.of, served if found else vectors, embedder, QUIET, lambda text: [HOME])
+
+        def recall(store: Store = store, own: OwnMemories = own) -> None:
+            asked = ["I see.", "Where do I live, in Lyon or in Oslo?"]
+            with store.database.reading():
+                store.database.ahead(*own.reads("s2"))
+                asks = RecallRequest(asked, "s2", datetime(2026, 4, 1, tzinfo=UTC), RecallLimits(3, 30, 3_000), [])
+                found.append(own.find(asks, Recollection()))
+
+        recall()
+    assert trips(server, recall, tmp_path / "trace") == (7 if facts else 4)
+    in_file, first, again = ([(one.text_id, one.annotations) for one in each.messages] for each in found)
+    assert in_file == first == again
+    assert [one.facts for one in found] == [found[0].facts] * 3
+    assert len(in_file) > 1
+    assert any(marks for _, marks in in_file) is facts
