@@ -67,6 +67,8 @@ _DO_NOT_ASK = pattern_of(
     r"|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提(?!前|醒))|(?:[这那](?:个|件|些)?(?:事|个|些)|它)[^，。！？]{0,4}不(?:聊|说|谈|提)了|不(?:聊|说|谈|提)[这那它]|打住|翻篇",
     re.IGNORECASE,
 )
+#: What points back, before a refusal: with other words there it names its own subject.
+_DEMONSTRATIVE = pattern_of(r"\b(?:it|that|this)\b|[这那](?:事|个|件|茬)|它", re.IGNORECASE)
 #: In the message that tells of a matter, a refusal is about it only with a word for it, or with none at the end.
 _DO_NOT_ASK_OF_IT = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to|not|rather not) (?:\w+ )?(?:want to )?(?:ask|remind|bring|mention|talk|speak|discuss|hear|think)(?:ing)?"
@@ -188,9 +190,7 @@ _OF_OTHERS = pattern_of(
 )
 #: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
 _THEIRS = r"(?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate)"
-_OTHERS = (
-    r"(?:boss|manager|colleague|co-?worker|neighbou?r|teacher|professor|roommate|flatmate|classmate)"
-)
+_OTHERS = r"(?:boss|manager|colleague|co-?worker|neighbou?r|teacher|professor|roommate|flatmate|classmate)"
 _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
 #: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
 _UNSETTLED = pattern_of(
@@ -265,6 +265,8 @@ _TO_COME = pattern_of(
 )
 #: What makes a day that of a deadline, around it.
 _OWED_BY = pattern_of(r"\b(?:by|before|until|till|due) +\| |\| *(?:之?前|截止)", re.IGNORECASE)
+#: A part of the day it is said on, which may be still to come.
+_LATER_TODAY = pattern_of(r"tonight|tonite|evening|afternoon|今晚|晚上|下午|傍晚", re.IGNORECASE)
 #: An expression that means a time before.
 _LAST = pattern_of(r"last|past|上", re.IGNORECASE)
 #: The speaker, alone or with others.
@@ -446,10 +448,17 @@ def _is_called_off(sentence: Sentence, source: Source, quoted: str) -> bool:
 
 
 def _times_of(text: str, said: date, quoted: str) -> list[TimeExpression]:
-    """The times in the quoted words of a sentence; where these name none, all of it."""
-    found = read_times(text, said)
+    """The times in the quoted words of a sentence; where these name none, all of it. "Wed the 14th" is the 14th."""
+    times = read_times(text, said)
+    dated = [one for one in times if one.kind in ("day of month", "day", "date")]
+    found = [one for one in times if one.kind != "weekday" or not any(_is_beside(one, each, text) for each in dated)]
     start = text.find(quoted)
     return [one for one in found if start <= one.start and one.end <= start + len(quoted)] or [*found]
+
+
+def _is_beside(weekday: TimeExpression, day: TimeExpression, text: str) -> bool:
+    first, last = sorted((weekday, day), key=lambda one: one.start)
+    return re.fullmatch(r"[\s,，(（]*(?:the )?", text[first.end : last.start]) is not None
 
 
 def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[str, str, Precision] | None:
@@ -466,7 +475,15 @@ def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[st
         over = _HAPPENED.search(clause) or (one.meant is not None and one.meant.first == said.date() and "了" in clause)
         if past and either and over and not _TO_COME.search(clause):
             continue
-        if ahead := _ahead(one, text, said.date()):
+        ahead = _ahead(one, text, said.date())
+        if (
+            past
+            and ahead
+            and ahead.first == ahead.last == said.date()
+            and not _TO_COME.search(clause + _LATER_TODAY.sub(" will ", named))
+        ):
+            continue
+        if ahead:
             at = next((each.hours for each in found if each.hours and each.hours[0] == each.hours[1]), None)
             if ahead.days == 1 and at:
                 moment = datetime.combine(ahead.first, at[0]).isoformat(timespec="minutes")
@@ -771,7 +788,10 @@ def _is_refused(matter: OpenMatter, rows: Sequence[_Said], refusals: Sequence[in
         refusal = rows[at]
         if refusal.message.text_id == matter.message and asks_not_to_be_asked(refusal.words, _DO_NOT_ASK_OF_IT):
             return True
-        before = (row for row in rows[max(0, at - _REACHES_BACK) : at] if row.message.seq >= matter.place)
+        before = [row for row in rows[max(0, at - _REACHES_BACK) : at] if row.message.seq >= matter.place]
+        lead = _DO_NOT_ASK.split(refusal.words, maxsplit=1)[0]
+        if len(telling_terms(lead)) > 1 and not _DEMONSTRATIVE.search(lead):  # it names what it is about
+            before = []
         near = any(row.message.text_id == matter.message or _shares(key, row.terms) for row in before)
         if refusal.message.seq > matter.place and (near or _shares(key, refusal.terms)):
             return True
