@@ -68,7 +68,7 @@ _DO_NOT_ASK = pattern_of(
     re.IGNORECASE,
 )
 #: What points back, before a refusal: with other words there it names its own subject.
-_DEMONSTRATIVE = pattern_of(r"\b(?:it|that|this)\b|[这那](?:事|个|件|茬)|它", re.IGNORECASE)
+_DEMONSTRATIVE = pattern_of(r"\b(?:it|that|this)\b|[这那](?:事|个|件|茬|回|次|些)|它", re.IGNORECASE)
 #: In the message that tells of a matter, a refusal is about it only with a word for it, or with none at the end.
 _DO_NOT_ASK_OF_IT = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to|not|rather not) (?:\w+ )?(?:want to )?(?:ask|remind|bring|mention|talk|speak|discuss|hear|think)(?:ing)?"
@@ -150,7 +150,7 @@ _GIVEN = pattern_of(
 )
 #: After the day: it does not take place, or not with the person.
 _CALLED_OFF = pattern_of(
-    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|scrapped|binned|ditched|axed|scratched|rained off|refund\w*)\b"
+    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|excused|exempt\w*|scrapped|binned|ditched|axed|scratched|rained off|refund\w*)\b"
     r"|\b(?:pull(?:ed|ing)|back(?:ed|ing)|dropp(?:ed|ing)) out\b|\b(?:bailed|chickened out|changed my mind|decided (?:not to|against))\b|\b(?:i'm|im|we're|we are|i am) not going\b"
     r"|\btook (?:it|that|this) off (?:me|us|my)\b|\b(?:gave|given|giving) (?:it|that|this) to\b|\bsomeone else\b|\b(?:don't|do not|dont) (?:have|need) to\b|\boff the hook\b|\bno need any ?more\b"
     r"|\b(?:nothing to do with|doesn't (?:concern|affect|apply to)) (?:me|us)\b|\bnot (?:my|our) (?:problem|turn|class|team|kid|child)\b"
@@ -719,7 +719,10 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
             and timedelta(0) <= row.when - _moment(one.due_from, row.when) <= _OUTCOME_WITHIN
             for one in matters
         )
-        return dated and latest and not of_sooner and bool(ended or (given and not _ONLY_BEGUN.search(words)))
+        own_day = day_ahead(words, row.when) not in ("", matter.due_from[:10])  # what is off then is something else
+        return (
+            dated and latest and not (of_sooner or own_day) and bool(ended or (given and not _ONLY_BEGUN.search(words)))
+        )
     outcome = _OUTCOME.search(words) is not None
     grave = care or (_RESULT.search(matter.words) and _CLOSE.search(matter.words))
     if grave and not (outcome or relief or _PERSONAL.search(words)):
@@ -771,8 +774,10 @@ def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[
         if not row.by_person or row.message.seq <= matter.place:
             continue
         it = _IT_MOVED.search(row.words) is not None
-        if row.when - said >= _SAME_TALK:
-            it = it or (_NOTICE.search(row.words) or _CAUSE.search(row.words)) is not None
+        if row.when - said >= _SAME_TALK and not _CLOSE.search(row.words):
+            days = [one for one in read_times(row.words, row.when.date()) if _ahead(one, row.words, row.when.date())]
+            lead = row.words[: days[0].start] if days else ""
+            it = it or (_NOTICE.search(lead) or _CAUSE.search(lead)) is not None
         named = key & row.terms and (it or _MOVED.search(row.words))
         latest = it and (following is None or row.message.seq <= following)
         in_time = row.when <= _moment(matter.due_to, row.when, end=True)
