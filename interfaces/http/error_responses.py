@@ -39,7 +39,7 @@ _SOON = 2
 class Problem:
     """What went wrong with one request. ``code`` is for programs: it stays the same in every language.
 
-    ``invalid`` is what was wrong with each value of an invalid request; ``error`` is ours, if any.
+    ``invalid`` is what was wrong with each value of an invalid request.
     """
 
     status: int
@@ -47,7 +47,6 @@ class Problem:
     message: str
     headers: Mapping[str, str] = field(default_factory=dict)
     invalid: tuple[Mapping[str, Any], ...] = ()
-    error: errors.OldFriendError | None = None
 
 
 #: Makes the body of an error.
@@ -176,7 +175,7 @@ class Problems:
     def _from_own_error(self, fault: errors.OldFriendError) -> Problem:
         if isinstance(fault, errors.UsageError):
             status = _USAGE.get(fault.key, 422)
-            return Problem(status, fault.key, self._words.describe_error(fault), error=fault)
+            return Problem(status, fault.key, self._words.describe_error(fault))
         _, status, message, soon = next(row for row in _TABLE if isinstance(fault, row[0]))
         broken = isinstance(fault, errors.StorageError) and not isinstance(fault, errors.DataInUse)
         if broken or status == HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -185,7 +184,7 @@ class Problems:
         if wait is None and soon:
             wait = _SOON
         headers = {} if wait is None else _retry_after(wait)
-        return Problem(status, fault.key, self._words.say(message), headers, error=fault)
+        return Problem(status, fault.key, self._words.say(message), headers)
 
     def _from_http(self, fault: HTTPException, path: str) -> Problem:
         headers = dict(fault.headers or {})

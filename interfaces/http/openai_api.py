@@ -79,10 +79,10 @@ def router(people: People) -> APIRouter:
         previous, response = str(fields.get("previous_response_id") or ""), f"resp_{people.new_id()}"
 
         def reply_of(response: str) -> str:
-            return str(chats.find_past(person, response, gone).messages[-1]["content"])
+            return str(chats.find_past(person, response).messages[-1]["content"])
 
         def exchange() -> _Exchange:
-            past = chats.find_past(person, previous, gone) if previous else ResponsePast()
+            past = chats.find_past(person, previous) if previous else ResponsePast()
             form = ResponsesForm(body, response, _unix_seconds(people), past.messages, reply_of)
             name, request = headers.session or past.name, read_request(form.chat)
             chat = chats.prepare_chat(person, request, name, gone, switched_off=headers.is_off)
@@ -284,7 +284,7 @@ class _Exchange:
 
     def _store_round(self, relayed: RelayedReply) -> None:
         """Store the round; a reply that calls tools waits for their results."""
-        self.chats.store_round(self.chat, relayed, self.gone)
+        self.chats.store_round(self.chat, relayed)
         if relayed.calls:
             form = self.form
             self.chats.await_tools(self.chat, [*form.messages, form.reply] if isinstance(form, ResponsesForm) else ())

@@ -22,30 +22,24 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from domain import errors
 from domain.errors import Exit
 from domain.files import replace_file
-from domain.settings import Settings
 from domain.workers import CancelToken
 from interfaces.debug_log import Forwarding
 from interfaces.interrupting import Wishes
-from interfaces.messages import Words
 from llm import Llm
-from people import ME, People, Registry, Scrub, registry_in
+from people import ME, People, Registry, registry_in
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-#: Makes the application of these people; True where only this machine reaches it.
-MakeApp = Callable[[People, bool], "FastAPI"]
+    from interfaces.terminal.wiring import Program
 
 #: Seconds that what is under way has to be finished when the server ends.
 GRACE = 30.0
@@ -66,33 +60,22 @@ _CANNOT = {
 }
 
 
-@dataclass(frozen=True)
-class ServerSetup:
-    """What a server needs of the program. ``show`` prints a line; ``scrubbers_of`` the folder of a memory remove what
-    is erased from the files beside it.
-    """
-
-    settings: Settings
-    log: logging.Logger
-    words: Words
-    show: Callable[[str], None]
-    wishes: Wishes
-    clock: Callable[[], datetime]
-    new_id: Callable[[], str]
-    scrubbers_of: Callable[[Path], Sequence[Scrub]]
-
-    def say(self, key: str, **details: object) -> None:
-        """Show a message."""
-        self.show(self.words.say(key, **details))
+def _say(program: Program, key: str, **details: object) -> None:
+    _show(program, program.words.say(key, **details))
 
 
-def serve(setup: ServerSetup, host: str, port: int, make: MakeApp, grace: float = GRACE) -> Exit:
+def _show(program: Program, line: str) -> None:
+    program.streams.stdout.write(line + "\n")
+    program.streams.stdout.flush()
+
+
+def serve(program: Program, grace: float = GRACE) -> Exit:
     """Serve until asked to end. Raises OldFriendError where it cannot begin."""
     check_installed(*_PACKAGES)
-    settings = setup.settings
-    registry = Registry(registry_in(settings.data_dir), setup.clock, settings.database_url)
+    settings, host = program.settings, program.options.host
+    registry = Registry(registry_in(settings.data_dir), program.clock, settings.database_url)
     shorten_thread_turns()
-    with closing(registry), _only_server(registry), listening_on(host, port) as bound:
+    with closing(registry), _only_server(registry), listening_on(host, program.options.port) as bound:
         only_here = ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
         names = [token.name for token in registry.tokens() if token.revoked_at is None]
         if not names and not only_here:
@@ -100,15 +83,17 @@ def serve(setup: ServerSetup, host: str, port: int, make: MakeApp, grace: float 
         if not names and settings.server_names.strip():
             raise errors.UsageError("serve.names_need_token")
         if not registry.tokens():
-            names = _make_first_token(setup, registry, bound)
-        with _open_people(setup, registry) as people:
-            app = make(people, only_here)
-            running = ServerThread(app, bound, grace, setup.log)
-            say = setup.words.say
+            names = _make_first_token(program, registry, bound)
+        with _open_people(program, registry) as people:
+            from interfaces.http.app import make_app  # only once it is known to be installed
+
+            app = make_app(people, program.version, only_here=only_here)
+            running = ServerThread(app, bound, grace, program.debug.log)
+            say = program.words.say
             unnamed = "serve.to_no_one" if registry.tokens() else "serve.alone"
             who = say("serve.to_tokens", names=", ".join(names)) if names else say(unnamed, person=ME)
-            setup.say("serve.ready", url=_url_of(bound), path=settings.data_dir, who=who)
-            return _run_until_stopped(setup, running, partial(_close_all, people), grace)
+            _say(program, "serve.ready", url=_url_of(bound), path=settings.data_dir, who=who)
+            return _run_until_stopped(program, running, partial(_close_all, people), grace)
 
 
 # -- beginning
@@ -166,16 +151,16 @@ def listening_on(host: str, port: int) -> Iterator[socket.socket]:
         yield bound
 
 
-def _make_first_token(setup: ServerSetup, registry: Registry, bound: socket.socket) -> list[str]:
+def _make_first_token(program: Program, registry: Registry, bound: socket.socket) -> list[str]:
     """Create the first token where it is needed, show it once, and store it for this account alone. Its name."""
     from interfaces.http.guards import can_be_known
 
     if can_be_known(bound.getsockname()[0]):
         return []
-    secret, path = registry.add_token(_FIRST_TOKEN, ME), setup.settings.data_dir / _TOKEN_FILE
+    secret, path = registry.add_token(_FIRST_TOKEN, ME), program.settings.data_dir / _TOKEN_FILE
     replace_file(path, f"{secret}\n".encode())
-    setup.say("serve.first_token", url=_url_of(bound), path=path)
-    setup.show(secret)
+    _say(program, "serve.first_token", url=_url_of(bound), path=path)
+    _show(program, secret)
     return [_FIRST_TOKEN]
 
 
@@ -187,16 +172,16 @@ def _url_of(bound: socket.socket) -> str:
 
 
 @contextmanager
-def _open_people(setup: ServerSetup, registry: Registry) -> Iterator[People]:
-    setup.say("serve.loading")
-    settings = setup.settings
-    llm = Llm(settings, setup.log, clock=setup.clock)
+def _open_people(program: Program, registry: Registry) -> Iterator[People]:
+    _say(program, "serve.loading")
+    settings = program.settings
+    llm = Llm(settings, program.debug.log, clock=program.clock)
     try:
-        people = People(llm, registry, new_id=setup.new_id, scrubbers_of=setup.scrubbers_of)
+        people = People(llm, registry, new_id=program.new_id, scrubbers_of=program.scrubbers)
         people.prepare()
-        setup.say("serve.opening", path=settings.data_dir)
+        _say(program, "serve.opening", path=settings.data_dir)
         if llm.describe().demo:
-            setup.say("serve.demo")
+            _say(program, "serve.demo")
         yield people
     finally:
         llm.close()
@@ -288,25 +273,25 @@ def _library_logs(log: logging.Logger) -> Iterator[None]:
 # -- ending
 
 
-def _run_until_stopped(setup: ServerSetup, running: ServerThread, closed: Callable[[], bool], grace: float) -> Exit:
-    asked = setup.wishes.stop
+def _run_until_stopped(program: Program, running: ServerThread, closed: Callable[[], bool], grace: float) -> Exit:
+    asked = program.wishes.stop
     while running.alive and not asked.wait(0.5):
         pass
     if not asked.is_set:
         return Exit.FAILED  # it failed; the log says why
-    again = _next_wish(setup.wishes)  # before anybody reads that it is leaving, and presses Ctrl-C once more
-    setup.say("serve.leaving")
+    again = _next_wish(program.wishes)  # before anybody reads that it is leaving, and presses Ctrl-C once more
+    _say(program, "serve.leaving")
     running.stop()
     late = time.monotonic() + grace + _HANGING_UP + _CLOSING
     while not running.wait_for_end(0.05) and time.monotonic() < late:
-        if again.is_set and not setup.wishes.leaving:
+        if again.is_set and not program.wishes.leaving:
             return Exit.INTERRUPTED
         if again.is_set:  # the parent process may pass on the signal that we received ourselves
-            again = _next_wish(setup.wishes)
+            again = _next_wish(program.wishes)
     if running.wait_for_end(0) and closed() and not running.gave_up:
-        setup.say("serve.closed")
+        _say(program, "serve.closed")
         return Exit.OK
-    setup.say("serve.cut_off", seconds=round(grace))
+    _say(program, "serve.cut_off", seconds=round(grace))
     return Exit.FAILED
 
 

@@ -13,15 +13,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from domain import errors
+from domain.records import ErasureScope
 from domain.settings import BUILT_IN, DEFAULT_OPENAI_MODEL, OPENAI_BASE, Setting, Settings
 from domain.text import one_line
 from language.scripts import Language
 
 if TYPE_CHECKING:
     from domain.events import Notice
+    from jobs.rebuild import Erased
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _LONGEST_DETAIL = 400
+#: What an erasure removes, and the name of one.
+_ERASED = {
+    "messages": "turn", "summaries": "summary", "chapters": "chapter", "notes": "note", "facts": "fact",
+    "versions": "version",
+}  # fmt: skip
 
 
 def choose_language(setting: str, environment: Mapping[str, str]) -> Language:
@@ -76,6 +83,25 @@ class Words:
         """A message in its form for this count: what is before the ``|`` for one, behind it for more."""
         one, _, many = self.say(key, count=count).partition("|")
         return many if many and count != 1 else one
+
+    def count_erased(self, scope: ErasureScope) -> dict[str, object]:
+        """How much an erasure removes, of each kind: the details of ``forget.done`` and ``forget.counts``."""
+        return {name: self.count(thing, len(getattr(scope, name))) for name, thing in _ERASED.items()}
+
+    def describe_proof(self, erased: Erased) -> tuple[str, str]:
+        """What was rebuilt after an erasure, "" for nothing; and what the search of every file found."""
+        found, rebuilt = erased.proof, [self.say(f"persona.{persona}") for persona in erased.personas_rebuilt]
+        if erased.summaries_rebuilt:
+            rebuilt.insert(0, self.count("summary", erased.summaries_rebuilt))
+        searched = {"files": self.count("file", found.files), "tables": self.count("table", found.tables)}
+        key = "forget.proof_database" if found.tables else "forget.proof"
+        proof = self.say(key, **searched, searched=found.searched, found=len(found.traces))
+        return self.say("forget.rebuilt", what=", ".join(rebuilt)) if rebuilt else "", proof
+
+    def name_format(self, kind: str) -> str:
+        """The name of a format that can be imported."""
+        key = f"import.source.{kind.replace('-', '_')}"
+        return self.say(key) if key in self._table else kind
 
     def describe_setting(self, setting: Setting) -> str:
         """What a person gets from a setting."""

@@ -18,12 +18,13 @@ import re
 import shutil
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack
 
 import config
 from conversation import result_of
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from domain.indexes import Vector
     from models.langchain_model import Invoked
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _HOME = Path(__file__).resolve().parents[2]
 _KIND = "memforest"
 _LATEST = "LATEST"
@@ -121,6 +124,16 @@ class HandlerEmbedder:
         import numpy as np
 
         return [np.asarray(vector, dtype=np.float32).reshape(-1) for vector in self._embed(list(texts))]
+
+
+def _in_thread(method: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """The ``async`` twin of a method: the same in a thread."""
+
+    @wraps(method)
+    async def twin(*given: P.args, **named: P.kwargs) -> T:
+        return await asyncio.to_thread(method, *given, **named)
+
+    return twin
 
 
 class SystemOptions(TypedDict, total=False):
@@ -238,9 +251,7 @@ class MemorySystem(Closing):
                 self._changed.clear()
                 self._opened.close()
 
-    async def aclose(self, auto_summarize: bool = False) -> None:
-        """``close`` in a thread."""
-        await asyncio.to_thread(self.close, auto_summarize)
+    aclose = _in_thread(close)
 
     # -- sessions ------------------------------------------------------------------------------------------------
 
@@ -284,9 +295,7 @@ class MemorySystem(Closing):
             self._changed.pop(wanted, None)
             return self._find_summary(wanted)
 
-    async def asummarize_session(self, session_id: str | None = None) -> MemoryUnit | None:
-        """``summarize_session`` in a thread."""
-        return await asyncio.to_thread(self.summarize_session, session_id)
+    asummarize_session = _in_thread(summarize_session)
 
     def summarize_long_term_memory(self) -> MemoryUnit | None:
         """Summarise the sessions that have no summary, and write the chapters that are due.
@@ -302,9 +311,7 @@ class MemorySystem(Closing):
                 pass
             return self._find_summary(self.ltm_id)
 
-    async def asummarize_long_term_memory(self) -> MemoryUnit | None:
-        """``summarize_long_term_memory`` in a thread."""
-        return await asyncio.to_thread(self.summarize_long_term_memory)
+    asummarize_long_term_memory = _in_thread(summarize_long_term_memory)
 
     def _find_summary(self, unit_id: str) -> MemoryUnit | None:
         return next(iter(exporting.summary_units(self._memory, self.ltm_id, [unit_id])), None)
@@ -350,9 +357,7 @@ class MemorySystem(Closing):
                 self._forget_later()
             return exporting.units_of_turns(self._memory, [stored_message])[0]
 
-    async def aadd_memory(self, message: Any, *given: Any, **named: Any) -> MemoryUnit:
-        """``add_memory`` in a thread."""
-        return await asyncio.to_thread(self.add_memory, message, *given, **named)
+    aadd_memory = _in_thread(add_memory)
 
     def _id_for(self, wanted: str) -> str:
         """That id where it is valid and never used elsewhere; otherwise a new one."""
@@ -394,9 +399,7 @@ class MemorySystem(Closing):
 
     _flush_cache = flush
 
-    async def aflush(self, force: bool = False) -> None:
-        """``flush`` in a thread."""
-        await asyncio.to_thread(self.flush, force)
+    aflush = _in_thread(flush)
 
     # -- forgetting ----------------------------------------------------------------------------------------------
 
@@ -474,9 +477,7 @@ class MemorySystem(Closing):
                 self._keep_in_mind(unit.id for chain in chains for unit in chain)
         return chains
 
-    async def aquery(self, *given: Any, **named: Any) -> list[list[MemoryUnit]]:
-        """``query`` in a thread."""
-        return await asyncio.to_thread(self.query, *given, **named)
+    aquery = _in_thread(query)
 
     # -- other forms ---------------------------------------------------------------------------------------------
 

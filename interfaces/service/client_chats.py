@@ -49,8 +49,6 @@ _OPENAI = "openai"
 #: How much waits for the results of tools in one process.
 _MOST_WAITING = 1_000
 
-#: So many messages before the last one show what "she" and "that" mean in it.
-_RECENT = 5
 _LEADING = ("system", "developer")
 #: An order is within so many characters of the beginning or the end.
 _ORDER = 600
@@ -189,8 +187,8 @@ class RelayedChats:
             with self._people.companion(chat.person) as companion:
                 companion.memory.epoch.require(chat.turn.request.epoch)
 
-    def store_round(self, chat: RelayedChat, relayed: RelayedReply, gone: CancelToken) -> None:
-        """Store the round, if there is one. Raises StorageError, Interrupted when the client is ``gone``."""
+    def store_round(self, chat: RelayedChat, relayed: RelayedReply) -> None:
+        """Store the round, if there is one. Raises StorageError."""
         if chat.turn is None or chat.person is None or not relayed.is_whole:
             return
         with self._people.companion(chat.person) as companion, companion.turns, companion.memory.in_one_commit():
@@ -200,8 +198,8 @@ class RelayedChats:
             if chat.response:
                 self._history_of(companion).name_response(chat.response, stored.round, chat.previous)
 
-    def find_past(self, person: str | None, response: str, gone: CancelToken) -> ResponsePast:
-        """What was said up to a response. Raises UsageError where there is none, StorageError, Interrupted."""
+    def find_past(self, person: str | None, response: str) -> ResponsePast:
+        """What was said up to a response. Raises UsageError where there is none, StorageError."""
         found = None
         if person is None:
             waiting = self._find_waiting(None, response)
@@ -284,14 +282,13 @@ def _texts_form() -> TypeAdapter[_PromptTexts]:
 class ChatRequest:
     """A request as far as a memory needs to know it.
 
-    ``said`` is the last message of the person, at index ``at``; ``before`` are the messages before it, as (role, text).
-    ``answers_tools``: tools were called after it, so this is no new turn. ``side``: this is a client's own task.
+    ``said`` is the last message of the person, at index ``at``. ``answers_tools``: tools were called after it, so this
+    is no new turn. ``side``: this is a client's own task.
     """
 
     body: Mapping[str, Any]
     said: str
     at: int
-    before: tuple[tuple[str, str], ...]
     answers_tools: bool
     side: bool
 
@@ -305,12 +302,6 @@ class ChatRequest:
         """All of its messages, as text."""
         return [ClientMessage(str(one.get("role", "")), message_words(one)) for one in self.body["messages"]]
 
-    @property
-    def recent(self) -> tuple[str, ...]:
-        """The last few messages before the person's words."""
-        said = [text for role, text in self.before if role not in _LEADING and text]
-        return tuple(said[-_RECENT:])
-
 
 def read_request(body: Any) -> ChatRequest:
     """Read what a client sent. Raises UsageError where it is no request for a chat at all."""
@@ -323,9 +314,8 @@ def read_request(body: Any) -> ChatRequest:
     # A client's own task is the person's message, or the only system message.
     only_leading = messages[0].get("role") in _LEADING and len(messages) <= 2
     side = is_client_task(said) or (only_leading and is_client_task(message_text(messages[0])))
-    before = tuple((str(one.get("role", "")), message_words(one)) for one in messages[: max(at, 0)])
     answers_tools = bool(said_at) and at < len(messages) - 1
-    return ChatRequest(body, said, at, before, answers_tools, side)
+    return ChatRequest(body, said, at, answers_tools, side)
 
 
 def message_words(message: Mapping[str, Any]) -> str:

@@ -25,8 +25,6 @@ from interfaces.terminal.repl import Repl
 from interfaces.terminal.wiring import Streams
 from jobs.rebuild import rebuild_some
 
-#: Seconds that one thing to say or ask waits for a program that is soon done.
-_WAITING = 60.0
 #: Seconds between two looks at whether Ctrl-C was pressed, or the other program is done.
 _LOOK = 0.1
 _READ_SIZE = 65_536
@@ -84,17 +82,13 @@ def _read_request(options: Options, streams: Streams, wishes: Wishes) -> str:
     return text
 
 
-def _is_by_hand(text: str, options: Options) -> bool:
-    """Whether nothing of a message was piped in, so that it may name files."""
-    return text == clean_text(options.say or "").strip()
-
-
 def _say_alone(repl: Repl, options: Options, text: str) -> Exit:
     """Say what ``-p`` says: in a session of its own, unless the present one is meant.
 
     A command is always about the present session, and ``--new`` has just begun one.
     """
-    context, by_hand = repl.context, _is_by_hand(text, options)
+    context = repl.context
+    by_hand = text == clean_text(options.say or "").strip()  # nothing was piped in, so it may name files
     entered = parse_input(Typed(text, pasted="\n" in text), context.commands)
     message = options.json or isinstance(entered, TypedMessage | Farewell)
 
@@ -229,12 +223,10 @@ def lines_of(stream: TextIO, wishes: Wishes) -> Iterator[str]:
 
 
 def _read_parts(stream: TextIO, wishes: Wishes) -> Iterator[bytes]:
-    while part := _read_part(stream, wishes):
+    while True:
+        while not select.select([stream.fileno()], [], [], _LOOK)[0]:
+            if wishes.stop.is_set:
+                raise errors.Interrupted
+        if not (part := os.read(stream.fileno(), _READ_SIZE)):
+            return
         yield part
-
-
-def _read_part(stream: TextIO, wishes: Wishes) -> bytes:
-    while not select.select([stream.fileno()], [], [], _LOOK)[0]:
-        if wishes.stop.is_set:
-            raise errors.Interrupted
-    return os.read(stream.fileno(), _READ_SIZE)

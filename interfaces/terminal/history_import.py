@@ -130,8 +130,9 @@ class HistoryImport:
     def _show_look(self, seen: Look) -> None:
         count = self.words.count
         self._tell_message(
-            "import.look", "title", source=self._source_name(seen.source), sessions=count("session", seen.sessions),
-            conversations=count("conversation", seen.conversations), messages=count("message", seen.messages),
+            "import.look", "title", source=self.words.name_format(seen.source),
+            sessions=count("session", seen.sessions), conversations=count("conversation", seen.conversations),
+            messages=count("message", seen.messages),
         )  # fmt: skip
         if seen.first:
             self._tell_message("import.when", first=seen.first[:10], last=seen.last[:10])
@@ -169,7 +170,7 @@ class HistoryImport:
         count = self.words.count
         done = "import.done" if brought.messages or not (brought.known or brought.erased) else "import.nothing_new"
         self._tell_message(
-            done, "good", source=self._source_name(brought.source), number=brought.number,
+            done, "good", source=self.words.name_format(brought.source), number=brought.number,
             messages=count("message", brought.messages), sessions=count("session", brought.sessions),
             conversations=count("conversation", brought.conversations),
         )  # fmt: skip
@@ -194,21 +195,14 @@ class HistoryImport:
         try:
             for event in self.run_work(work):
                 last = last if isinstance(event, FileProgress | Tick) else event
-                self._show_progress(event, key)
+                if isinstance(event, FileProgress):
+                    share = min(1.0, event.done / event.size) if event.size else 0.0
+                    bar = "█" * int(share * _BAR) + "░" * (_BAR - int(share * _BAR))
+                    said = self.words.say(key, bar=bar, share=f"{share:.0%}", messages=f"{event.messages:,}")
+                    self.screen.show_status(said)
         finally:
             self.screen.clear_status()
         return last
-
-    def _show_progress(self, event: object, key: str) -> None:
-        if isinstance(event, FileProgress):
-            share = min(1.0, event.done / event.size) if event.size else 0.0
-            bar = "█" * int(share * _BAR) + "░" * (_BAR - int(share * _BAR))
-            said = self.words.say(key, bar=bar, share=f"{share:.0%}", messages=f"{event.messages:,}")
-            self.screen.show_status(said)
-
-    def _source_name(self, kind: str) -> str:
-        key = f"import.source.{kind.replace('-', '_')}"
-        return self.words.say(key) if self.words.has_message(key) else kind
 
     def _tell_message(self, key: str, meaning: Meaning = "words", /, **details: object) -> None:
         self.screen.line(self.words.say(key, **details), meaning)

@@ -112,7 +112,7 @@ class _MarkdownStream:
 
     def _advance_line(self, *, final: bool) -> None:
         if self._kind is None:
-            if not final and _may_be_mark(self._line):
+            if not final and _UNCERTAIN.match(self._line):
                 return
             self._begin_line(_classify_line(self._line), final)
         if self._kind is None:
@@ -279,7 +279,7 @@ _ITEM = pattern_of(r"(\s{0,40})([-*+•]|\d{1,9}[.)])(\s{1,4})")
 _QUOTE = pattern_of(r" {0,3}(?:> ?)+")
 _RULE = pattern_of(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _FENCE = pattern_of(r"\s{0,40}(`{3,}|~{3,})([^`]*)$")
-#: Beginnings that may still become something else than text.
+#: Beginnings of a line that can still become another kind of line: "1" may, "1. a" is decided.
 _UNCERTAIN = pattern_of(r"\s*(?:#{1,6}|[-*_+•][-*_ \t]*|\d{1,9}[.)]?|`{1,3}[^`]*|~{1,3}[^~]*|(?:> ?)+|\|.*)?$")
 
 
@@ -291,11 +291,6 @@ class _LineStart:
     lead: str = ""
     indent: int = 0
     start: int = 0
-
-
-def _may_be_mark(text: str) -> bool:
-    """Whether the beginning of a line can still become another kind of line: "1" may, "1. a" is decided."""
-    return _UNCERTAIN.match(text) is not None
 
 
 def _classify_line(text: str) -> _LineStart:

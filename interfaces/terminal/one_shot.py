@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from config import ENV_LINE
 from domain import errors
@@ -21,8 +21,8 @@ from domain.text import mask_url
 from domain.workers import Again, Worker
 from interfaces.messages import Words
 from interfaces.terminal.arguments import ImportOrder, TokenOrder
-from interfaces.terminal.line_source import PlainReader
-from interfaces.terminal.screen import Meaning, cells_of
+from interfaces.terminal.line_source import PlainReader, Reader
+from interfaces.terminal.screen import Meaning, Screen, cells_of
 from interfaces.terminal.wiring import Program, make_steady, open_conversation
 from interfaces.terminal.work_runner import WorkRunner, wait_for
 from llm import Llm, PromptMessage
@@ -36,10 +36,7 @@ from memory import (
     restore,
     rewrite_database,
 )
-from people import EVERYBODY, ME, People, Registry, open_people, registry_in
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
+from people import EVERYBODY, ME, Registry, open_people, registry_in
 
 #: Seconds that the index has to catch up while it is examined.
 _PATIENCE = 20.0
@@ -147,13 +144,12 @@ def _import_files(program: Program, order: ImportOrder) -> Exit:
     from interfaces.terminal.file_export import restore_whole
     from interfaces.terminal.history_import import HistoryImport
 
-    streams, words, screen = program.streams, program.words, program.make_screen(program.streams.stdout)
+    words, screen = program.words, program.make_screen(program.streams.stdout)
     stop = program.wishes.begin()
 
     def run_work(work: Iterator[object]) -> Iterator[object]:
         return WorkRunner().run_work(work, stop, patience=None)
 
-    reader = None if streams.is_unattended else PlainReader(streams.stdin, screen, program.wishes, lambda: None)
     with ExitStack() as open_things:
         llm = open_things.enter_context(closing(program.make_llm()))
         empty = partial(_holds_nothing, program, llm)
@@ -165,7 +161,9 @@ def _import_files(program: Program, order: ImportOrder) -> Exit:
         ):  # fmt: skip
             return Exit.OK
         memory = None if order.only_look else open_things.enter_context(closing(program.open_memory(llm)))
-        work = HistoryImport(program.settings, memory, screen, words, stop, program.clock, run_work, reader)
+        work = HistoryImport(
+            program.settings, memory, screen, words, stop, program.clock, run_work, _reader(program, screen)
+        )
         try:
             ended = work.run_order(order)
         except errors.Interrupted:
@@ -173,6 +171,12 @@ def _import_files(program: Program, order: ImportOrder) -> Exit:
         if memory and work.messages and memory.imports.remaining_backlog().sessions:
             screen.line(words.say("import.later"), "quiet")
         return ended
+
+
+def _reader(program: Program, screen: Screen) -> Reader | None:
+    """Who answers a question; None where no one is there."""
+    streams = program.streams
+    return None if streams.is_unattended else PlainReader(streams.stdin, screen, program.wishes, lambda: None)
 
 
 def _holds_nothing(program: Program, llm: Llm) -> bool:
@@ -186,19 +190,10 @@ def _holds_nothing(program: Program, llm: Llm) -> bool:
 
 
 def _serve_http(program: Program) -> Exit:
-    from interfaces.http.serving import ServerSetup, serve
+    from interfaces.http.serving import serve
 
-    def make_http_app(people: People, only_here: bool) -> FastAPI:
-        from interfaces.http.app import make_app  # only once it is known to be installed
-
-        return make_app(people, program.version, only_here=only_here)
-
-    tell = partial(print, file=make_steady(program.streams.stdout), flush=True)
-    setup = ServerSetup(
-        program.settings, program.debug.log, program.words, tell, program.wishes,
-        program.clock, program.new_id, program.scrubbers,
-    )  # fmt: skip
-    return serve(setup, program.options.host, program.options.port, make_http_app)
+    make_steady(program.streams.stdout)
+    return serve(program)
 
 
 def _serve_mcp(program: Program) -> Exit:
@@ -347,9 +342,8 @@ def _leaving_out_erased(program: Program, path: Path) -> Prepare:
     """What a copy of the memory goes through before it takes its place: the person is asked about what was erased."""
     from interfaces.terminal.commands.erased import ErasedQuestion
 
-    streams, screen = program.streams, program.make_screen(program.streams.stdout)
-    reader = None if streams.is_unattended else PlainReader(streams.stdin, screen, program.wishes, lambda: None)
-    ask = ErasedQuestion(program.words, screen, reader, with_erased=program.options.with_erased)
+    screen = program.make_screen(program.streams.stdout)
+    ask = ErasedQuestion(program.words, screen, _reader(program, screen), with_erased=program.options.with_erased)
     log = program.debug.log
     return leaving_out_erased(program.clock, program.new_id, log, lambda count: ask.leaves_out(count, path))
 

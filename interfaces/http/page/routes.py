@@ -541,7 +541,7 @@ def _add_imports(api: APIRouter, people: People) -> None:
                 {
                     "number": one.number,
                     "name": one.name,
-                    "source": _format_name(words, one.kind),
+                    "source": words.name_format(one.kind),
                     "messages": one.messages,
                     "when": one.stored_at,
                     "done": one.state == "done",
@@ -628,16 +628,10 @@ def _import_file(
             yield {"is": "progress", "share": share, "messages": event.messages}
         elif isinstance(event, ImportDone):
             yield {
-                "is": "imported", "source": _format_name(words, event.source), "messages": event.messages,
+                "is": "imported", "source": words.name_format(event.source), "messages": event.messages,
                 "known": event.known, "erased": event.erased, "sessions": event.sessions,
                 "left_out": sum(event.left_out.values()) + event.unread_count,
             }  # fmt: skip
-
-
-def _format_name(words: Words, kind: str) -> str:
-    """The name of a format."""
-    key = f"import.source.{kind.replace('-', '_')}"
-    return words.say(key) if words.has_message(key) else kind
 
 
 def _present_if_any(companion: Companion) -> Session | None:

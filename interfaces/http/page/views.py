@@ -32,15 +32,6 @@ _BEFORE = 24
 _MARKUP = "#*->_ \t"
 #: Messages, and statements, that are shown of what would be erased.
 _MOST_SHOWN = 20
-#: What an erasure removes, and the name of one.
-_ERASED_THINGS = {
-    "messages": "turn",
-    "summaries": "summary",
-    "chapters": "chapter",
-    "notes": "note",
-    "facts": "fact",
-    "versions": "version",
-}
 
 
 def message_view(message: Message) -> View:
@@ -185,21 +176,17 @@ def scope_view(words: Words, scope: ErasureScope) -> View:
         "turns": [message_view(message) for message in scope.messages[:_MOST_SHOWN]],
         "known": [one_line(text, _SNIPPET) for text in known[:_MOST_SHOWN]],
         "more": max(0, len(scope.messages) - _MOST_SHOWN) + max(0, len(known) - _MOST_SHOWN),
-        "counts": words.say("forget.counts", **_count_things(words, scope)),
+        "counts": words.say("forget.counts", **words.count_erased(scope)),
     }
 
 
 def proof_view(words: Words, erased: Erased) -> View:
     """What was erased, and what the search of every file found of it, in numbers and in words."""
-    found = erased.proof
-    rebuilt = [words.count("summary", erased.summaries_rebuilt)] if erased.summaries_rebuilt else []
-    rebuilt += [words.say(f"persona.{persona}") for persona in erased.personas_rebuilt]
-    searched = {"files": words.count("file", found.files), "tables": words.count("table", found.tables)}
-    key = "forget.proof_database" if found.tables else "forget.proof"
+    found, (rebuilt, proof) = erased.proof, words.describe_proof(erased)
     return {
-        "done": words.say("forget.done", **_count_things(words, erased.selection)),
-        "rebuilt": words.say("forget.rebuilt", what=", ".join(rebuilt)) if rebuilt else "",
-        "proof": words.say(key, **searched, searched=found.searched, found=len(found.traces)),
+        "done": words.say("forget.done", **words.count_erased(erased.selection)),
+        "rebuilt": rebuilt,
+        "proof": proof,
         "files": found.files,
         "searched": found.searched,
         "traces": len(found.traces),
@@ -228,7 +215,3 @@ def _doubt_texts(words: Words, fact: Fact | RecalledFact) -> list[str]:
     marks = [words.say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
     doubtful = fact.doubtful_since[:10]
     return marks + ([words.say("why.became.doubtful_since", day=doubtful)] if doubtful else [])
-
-
-def _count_things(words: Words, scope: ErasureScope) -> dict[str, object]:
-    return {name: words.count(thing, len(getattr(scope, name))) for name, thing in _ERASED_THINGS.items()}

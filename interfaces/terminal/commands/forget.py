@@ -17,11 +17,6 @@ from jobs.rebuild import Erased, Step
 
 _SHOWN = 12
 _SNIPPET = 120
-#: The parts of an erasure, and what one of each is called.
-_PARTS = {
-    "messages": "turn", "summaries": "summary", "chapters": "chapter", "notes": "note", "facts": "fact",
-    "versions": "version",
-}  # fmt: skip
 
 
 def run_forget(context: CommandContext, argument: str) -> None:
@@ -104,16 +99,12 @@ def _show_scope(context: CommandContext, chosen: ErasureScope) -> None:
     derived += [*(line.strip() for line in chosen.lines), *chosen.pins, *chosen.file_names]
     for text in list(dict.fromkeys(derived))[:_SHOWN]:
         context.aside.line(one_line(text, _SNIPPET), lead="  ")
-    context.tell("forget.counts", "quiet", **_count_parts(context, chosen))
+    context.tell("forget.counts", "quiet", **context.words.count_erased(chosen))
 
 
 def _message_line(context: CommandContext, message: Message) -> str:
     who = message.speaker or speaker_name(context, message.role)
     return f"{format_local(message.timestamp)} · {who} · {one_line(message.words, _SNIPPET)}"
-
-
-def _count_parts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:
-    return {name: context.words.count(thing, len(getattr(chosen, name))) for name, thing in _PARTS.items()}
 
 
 def _run_erasure(context: CommandContext, chosen: ErasureScope) -> None:
@@ -135,20 +126,11 @@ def _run_erasure(context: CommandContext, chosen: ErasureScope) -> None:
 
 
 def _show_erased(context: CommandContext, erased: Erased) -> None:
-    context.tell("forget.done", **_count_parts(context, erased.selection))
-    if erased.summaries_rebuilt or erased.personas_rebuilt:
-        made = [context.words.count("summary", erased.summaries_rebuilt)] if erased.summaries_rebuilt else []
-        made += [context.words.say(f"persona.{persona}") for persona in erased.personas_rebuilt]
-        context.tell("forget.rebuilt", what=", ".join(made))
-    proof = erased.proof
-    context.tell(
-        "forget.proof_database" if proof.tables else "forget.proof",
-        "trouble" if proof.traces else "good",
-        files=context.words.count("file", proof.files),
-        tables=context.words.count("table", proof.tables),
-        searched=proof.searched,
-        found=len(proof.traces),
-    )
+    context.tell("forget.done", **context.words.count_erased(erased.selection))
+    proof, (rebuilt, searched) = erased.proof, context.words.describe_proof(erased)
+    if rebuilt:
+        context.aside.line(rebuilt)
+    context.aside.line(searched, "trouble" if proof.traces else "good")
     for one in proof.behind:
         context.tell("forget.behind", "warning", pid=one["pid"], kind=one["kind"])
     for trace in proof.traces:

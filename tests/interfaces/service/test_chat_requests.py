@@ -17,7 +17,6 @@ def of(*messages: Any, **more: Any) -> dict[str, Any]:
 def test_the_last_words_of_the_person_are_what_counts() -> None:
     request = read_request(of(("system", "Be brief."), ("user", "one"), ("assistant", "two"), ("user", "three")))
     assert (request.said, request.at, request.answers_tools, request.side) == ("three", 3, False, False)
-    assert request.recent == ("one", "two")
 
 
 def test_words_in_parts_are_read_and_other_parts_are_left_alone() -> None:
