@@ -705,8 +705,8 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         return False
     care, relief = matter.sensitivity == "care", _RELIEF.search(words) is not None
     if matter.kind == "worry" and not matter.due_from:
-        ended = relief or (row.tells and not _ASIDE.match(words))
-        return not care and ended and not _GOES_ON.search(words)
+        over = relief or (row.tells and not _ASIDE.match(words))
+        return not care and over and not _GOES_ON.search(words)
     if not matter.due_from:
         return False
     if not begun:
