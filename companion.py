@@ -14,7 +14,7 @@ from conversation import Conversation, LastTurn, TurnSteps
 from domain.errors import UsageError
 from domain.records import Persona, Session
 from jobs.maintenance import Maintenance
-from models.memories import annotated_persona
+from llm import annotated_persona
 from storage.registry import Instruction
 
 #: Conversations that are kept besides the most recent one.

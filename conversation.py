@@ -40,9 +40,8 @@ from domain.workers import CancelToken
 from jobs.asking import Asking
 from jobs.maintenance import Maintenance
 from language.scripts import Language, estimate, language_of, language_of_address
-from llm import Layers, Llm, ModelAnswer, PromptMessage, matter_records, names_for_prompt
+from llm import Layers, Llm, ModelAnswer, PromptMessage, annotated_persona, ids_shown, matter_records, names_for_prompt
 from memory import Memory
-from models.memories import annotated_persona, ids_shown
 from prompts import TEMPLATES
 from storage.rounds import VoiceState
 

@@ -26,7 +26,7 @@ from domain.tree import ForgetLimit
 from domain.workers import CancelToken
 from jobs.maintenance import archive_surplus
 from language import words
-from models.memories import ids_shown
+from llm import ids_shown
 
 _AT_ONCE = 200
 

@@ -35,7 +35,7 @@ from facts.evidence import (
     weakest_stance,
 )
 from facts.figures import Figures, correct_figures, wrong_figure
-from facts.refuting import find_fault, is_asked_of_speaker, mentions_kin
+from facts.refuting import find_fault, mentions_kin
 from facts.restating import is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
@@ -61,6 +61,7 @@ _UNTIL = pattern_of(
 )
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
+_OF_A_STREET = ("Street", "Road", "Avenue", "Lane", "Drive", "Square")
 #: Characters of a single day: 2026-11-21.
 _DAY = 10
 
@@ -292,7 +293,8 @@ class _Checking:
         fault, said = self._judge(basis.claim, sources, answered, lenders)
         if fault:
             return fault
-        stance = said if claim.stance == "stated" else claim.stance
+        weaker = claim.stance == "stated" or (claim.stance == "planned" and said in ("supposed", "joked"))
+        stance = said if weaker else claim.stance
         needed = answered if answered and self._needs(answered, sources, basis.claim) else ()
         return replace(
             basis, said=said, sources=in_order((*needed, *sources, *lenders)), claim=replace(basis.claim, stance=stance)
@@ -371,12 +373,9 @@ class _Checking:
             tops,
             self._window.words,
             said,
-            self._names.person,
             [quote.words for quote in claim.quotes],
         ):
             return fault, claim.stance
-        if subject and claim.about == "other" and is_asked_of_speaker(subject, said, answered, self._names.person):
-            return "subject", claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         return "", weakest_stance(wanted, best_sentences(wanted, own) or best, of_companion)
@@ -561,14 +560,14 @@ def _is_answered(source: Source, sources: Sequence[Source]) -> bool:
 
 
 def _names_of(claim: _Claim) -> Iterator[str]:
-    """Every name that a claim asserts, in either script."""
-    yield from names_in(claim.text)
+    """Every name that a claim asserts, in either script; the "Street" behind one may have been said as "st"."""
+    yield from (name for name in names_in(claim.text) if name not in _OF_A_STREET)
     if claim.draft is None:
         return
     yield from latin_names(claim.value) if " " in claim.value or unspaced_length(claim.value) else ()
     for name in (*claim.draft.persons, *claim.draft.entities, claim.draft.location):
         if name and (name in claim.text or name == claim.value):
-            yield from [name] if unspaced_length(name) else name.split()
+            yield from [name] if unspaced_length(name) else (one for one in name.split() if one not in _OF_A_STREET)
 
 
 def _of_ages(statement: str, sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:

@@ -287,7 +287,7 @@ def begins_with_no(text: str) -> bool:
 # --- agreeing
 
 _AGREES = pattern_of(
-    r"^\W*(?:yes|yeah|yep|yup|right|exactly|correct|true|indeed|sure|definitely|absolutely|that's (?:right|it|true)|of course"
+    r"^\W*(?:ye+s+|yea+h?|yh|yep|yup|s[ií]+|right|exactly|correct|true|indeed|sure|definitely|absolutely|that's (?:right|it|true)|of course"
     r"|you're right|spot on|it is|i do|i did|she is|he is|she does|he does|deal|agreed|that's the one|uh.?huh|mm+|afraid so|i think so|still (?:do|am|is)|same|as (?:ever|always)|always)\b(?!\W+but\b)"
     r"|^\W*(?:对|是的|是啊|是呀|嗯+|没错|当然|正是|就是|可不(?:是|嘛)?|必须的?|那当然|老样子|照旧|一样|还[是在]|确实|说得对|一言为定|说定了|就这么定|行啊?|好的?|可以|有啊?|是)(?=$|[，。！,.!~～\s的啊呀])(?!不)",
     re.IGNORECASE,

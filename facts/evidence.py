@@ -258,6 +258,8 @@ _COUNTS_DAYS = pattern_of(
     rf"\b(?:first|second|third|fourth|last) {_A_WEEKDAY} (?:of|in)\b"
     rf"|\b{_A_WEEKDAY} (?:before|after) (?!last\b)|\b{_A_WEEKDAY}s ago\b"
     r"|\bago (?:tomorrow|yesterday|on|last|next|this)\b|\b(?:month|year)s? from today\b"
+    r"|\b(?:days?|we?e?ks?|fortnight) (?:on |from |this |next )?(?:today|tomorrow|tmrw?|tomoz)\b"
+    r"|\bthe (?:one|week|day) after\b|\bnot this\b|\b(?:mon|tues?|weds?|thurs?|fri|sat|sun)\b|\b\d{1,2} de [a-z]+"
     r"|(?:头一个|最后一个|第[一二三四]个)(?:周|星期|礼拜)|去年的?今天|往前数|往后数|倒数"
 )
 
@@ -705,7 +707,7 @@ def telling_terms_of_value(value: str) -> frozenset[str]:
 
 
 def _are_similar(name: str, word: str, similarity: float) -> bool:
-    """Whether two longer words with the same first letter begin alike or are spelt nearly alike: Margerite, Marguerite."""
+    """Whether two longer words of one first letter are spelt nearly alike: Margerite, Marguerite."""
     if name[:4] == word[:4]:
         return True
     matcher = SequenceMatcher(None, name, word, autojunk=False)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import date, time
+from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 
 from domain.patterns import pattern_of
 from facts.evidence import TextFigures
@@ -21,6 +23,12 @@ _A_FIGURE = pattern_of(
 _WHOLE_MONTH = 28
 #: How many have one name, which a statement may count: "the two Toms".
 _COUNTED_NAMES = pattern_of(r"\b(?:two|three)\b(?= [A-Z]\w+s\b)")
+#: By how much one unit may differ from another.
+_UNITS = (2, 7, 12, 24, 52, 60, 500, 1000)
+#: A whole number below this is not taken as worked out: any two numbers give one.
+_HARD_TO_GUESS = 13
+_A_NUMBER = pattern_of(r"\d+(?:\.\d+)?")
+_LONG_NUMBER, _MOST_WORKED_WITH = 10, 12
 #: The most days of a vague range: a week, a few weeks ago. Longer ones are months and seasons.
 _VAGUE, _VAGUE_MONTH = 9, 34
 #: A written date means the same day whenever it was said.
@@ -87,10 +95,22 @@ class Figures:
 
     def bears_number(self, forms: AbstractSet[str]) -> bool:
         """Whether they contain one of the forms of a number, or a day of the year that it is."""
-        if not self.numbers.isdisjoint(forms):
+        if not (self.numbers.isdisjoint(forms) and self._worked_out.isdisjoint(forms)):
             return True
         years = [int(each) for each in forms if len(each) == 4 and each[:2] in ("19", "20")]
         return any(each.first.year <= year <= each.last.year for year in years for each in self.days)
+
+    @cached_property
+    def _worked_out(self) -> frozenset[str]:
+        """What a reader may work out of their numbers: sums, differences, products, and the same in another unit."""
+        found = [number for number in self.numbers if number not in ("0", "1") and len(number) < _LONG_NUMBER]
+        values = [Fraction(number) for number in found if _A_NUMBER.fullmatch(number)]
+        if len(values) > _MOST_WORKED_WITH:
+            return frozenset()
+        made = {made for one in values for unit in _UNITS for made in (one * unit, one / unit)}
+        for one, other in combinations(values, 2):
+            made |= {one + other, abs(one - other), one * other}
+        return frozenset(f"{float(one):.10g}" for one in made if one >= _HARD_TO_GUESS or one.denominator > 1)
 
     @cached_property
     def weekdays(self) -> frozenset[int]:

@@ -62,7 +62,8 @@ _DO_NOT_ASK = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to) (?:\w+ )?(?:ask(?:ing)?|remind(?:ing)?|bring(?:ing)? (?:it|that|this) up|bring(?:ing)? up|mention(?:ing)?)\b"
     r"|\b(?:not|don't want to|do not want to|rather not) (?:talk|speak|discuss|hear|think)\b"
     r"|\b(?:drop it(?! (?:off|in|into|at|by|on)\b)|drop the subject|off limits|leave (?:it|that|this)(?: \w+)? (?:there|be|alone|out))\b"
-    r"|别(?:再|老|总|接着|继续|追着|跟我|对我|和我)*(?:问|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
+    r"|\bno questions\b|\bif i (?:want|wanna|need)(?: to)?,? i'?ll (?:say|tell|talk)\b|\bi'?ll (?:talk|tell you|bring it up) (?:if|when) i\b"
+    r"|我想说(?:了|的时候)?[，]?自?然?(?:就|会)+说|别(?:再|老|总|接着|继续|追着|跟我|对我|和我)*(?:问|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
     r"|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提(?!前|醒))|(?:[这那](?:个|件|些)?(?:事|个|些)|它)[^，。！？]{0,4}不(?:聊|说|谈|提)了|不(?:聊|说|谈|提)[这那它]|打住|翻篇",
     re.IGNORECASE,
 )
@@ -118,7 +119,7 @@ _VOID = pattern_of(
 #: How a message begins that is about something else, or about everyday things.
 _ASIDE = pattern_of(
     r"\W*(?:anyway|btw|by the way|random|unrelated|also)\b|\W*(?:i |we )?(?:made|cooked|baked|ate|watched|read|bought|listened)\b"
-    r"|\W*(?:对了|话说|另外|顺便|外面|天气|今天的)",
+    r"|\W*(?:对了|话说|另外|顺便|外面|天气|今天的|(?:今天|中午|晚上|早上|刚刚?)?[^，。]{0,4}[吃喝])",
     re.IGNORECASE,
 )
 #: What is awaited is not known yet.
@@ -139,7 +140,7 @@ _NOTICE = pattern_of(
     r"\b(?:they|phoned|rang|called|emailed|e-mailed|texted|messaged|wrote|told me|says?|said)\b|[说讲]|通知|给我|来电|电话|短信|邮件|消息",
     re.IGNORECASE,
 )
-#: What is handed over, paid or sent, as one says when that is done.
+#: What is given, paid or sent, as one says when that is done.
 _GIVEN = pattern_of(
     r"\b(?:sent|posted|handed|submitted|uploaded|dropped|popped|paid|delivered|filed|signed|returned|emailed|e-mailed|faxed|wired)\b"
     r"|[刷转交寄发递传付缴还][^，。！？]{0,4}[了过]|[出上]去了|收走|盖[了上]|上传",
@@ -174,7 +175,7 @@ _IT_MOVED = pattern_of(
     r"了?(?=\W|$|[周下这明后大今星礼月上本早晚\d一二三四五六七八九十])",
     re.IGNORECASE,
 )
-#: What nobody does by appointment.
+#: What no one does by appointment.
 _FANCY = pattern_of(
     r"\b(?:becom(?:e|ing) an?|turn(?:ing)? into|run(?:ning)? (?:away|off)|marrying (?:this|the|a|my)|elop\w+|hibernat\w+|the moon|mars"
     r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of|emperor|ascend\w*|heaven|a cave|new life as)\b"
@@ -186,9 +187,8 @@ _OF_OTHERS = pattern_of(
     r"“[^“”]{6,}”|「[^「」]{6,}」|『[^『』]{6,}』|\"(?P<short>[^\"]{0,11})\"|\"[^\"]*\"|(?<=[\s:])'[^']{12,}'(?!\w)"
 )
 #: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
-_OTHERS = (
-    r"(?:boss|manager|colleague|co-?worker|neighbou?r|landlord|landlady|teacher|professor|roommate|flatmate|classmate)"
-)
+_THEIRS = r"(?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate)"
+_OTHERS = r"(?:boss|manager|colleague|co-?worker|neighbou?r|teacher|professor|roommate|flatmate|classmate)"
 _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
 #: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
 _UNSETTLED = pattern_of(
@@ -207,15 +207,14 @@ _SOMEBODY_DOES = pattern_of(
     r"^\W*(?!(?:The|This|That|There|It|Work|School|Uni|College|Rent|Surgery|Next|On|In|At|My|Our)\b)[A-Z][a-z]+(?: and [A-Z][a-z]+)? "
     r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b"
     r"|^\W*(?!(?:It|That|This|There|Here|What|Where|When|Who|Let|He|She|Today|Tomorrow|Tonight|Next|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)')[A-Z][a-z]+'s (?!a |an |the |\w+ing\b|been\b|got\b)\w"
-    rf"|^\W*(?:(?:and|so|but|oh) )*(?:my|the|our) (?:\w+ )?{_OTHERS}\b|^\W*my \w+s'?s? (?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate)\b|^\W*(?:the|that|this|some|a) (?:\w+ ){{1,2}}(?:at|from|in|on|down|over|who|next)\b|^\W*(?:people|everyone|folks)\b|^\W*[a-z]+ from (?:work|school|next door)\b"
+    rf"|(?i:^\W*(?:(?:and|so|but|oh) )*(?:my|the|our) (?:\w+ )?{_OTHERS}\b|^\W*my \w+s'?s? {_THEIRS}\b"
+    r"|^\W*(?:the|that|this|some|a) (?:\w+ ){1,2}(?:at|from|in|on|down|over|who|next)\b"
+    r"|^\W*(?:people|everyone|folks)\b|^\W*[a-z]+ from (?:work|school|next door)\b)"
     r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)|^\W*(?:隔壁|楼上|楼下|对门)"
     rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
 _OR_ELSE = pattern_of(r"\b(?:or|otherwise|else|and)\b|否则|不然", re.IGNORECASE)
-_OTHERS_OF_MINE = pattern_of(
-    rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|\w+s'?s? (?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate))\b",
-    re.IGNORECASE,
-)
+_OTHERS_OF_MINE = pattern_of(rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|\w+s'?s? {_THEIRS})\b", re.IGNORECASE)
 #: What is his, hers or theirs, without the speaker; somebody by their trade or place right before the day.
 _OF_ANOTHER = pattern_of(
     r"^(?!.*\b(?:i|i'm|i'll|i've|im|ill|ive|we|we're|we'll|me|us|our|mine)\b).*\b(?:his|her|their)\b"
@@ -232,8 +231,8 @@ _CLOSE = pattern_of(
 )
 _GRAVE = pattern_of(
     r"\b(?:die[sd]?|dying|death|dead|funeral|passed away|hospice|cancer|tumou?r|lump|chemo\w*|surgery|operation|biopsy|stroke|heart attack"
-    r"|miscarr\w+|divorc\w+|broke up|break-?up|separat(?:ed|ion)|suicid\w+|dementia|diagnos\w+|hospital|scan results)\b"
-    r"|去世|过世|走了|葬|追悼|癌|肿瘤|化疗|手术|活检|中风|心梗|流产|离婚|分手|自杀|痴呆|确诊|住院|病危|病重",
+    r"|miscarr\w+|divorc\w+|broke up|break-?up|separat(?:ed|ion)|suicid\w+|nodule|lesion|polyps?|dementia|diagnos\w+|hospital|scan results)\b"
+    r"|结节|阴影|肿块|息肉|去世|过世|走了|葬|追悼|癌|肿瘤|化疗|手术|活检|中风|心梗|流产|离婚|分手|自杀|痴呆|确诊|住院|病危|病重",
     re.IGNORECASE,
 )
 #: What has a result that is waited for; when others have said that they answer.
@@ -256,7 +255,7 @@ _HAPPENED = pattern_of(
     re.IGNORECASE,
 )
 _TO_COME = pattern_of(
-    r"\b(?:will|ill (?!with\b)\w+|i'd (?!been\b|had\b)\w+|gets? (?:\w+ed|heard|done|put|cut|taken|fixed)|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
+    r"\b(?:will|ill (?!with\b)\w+|i'd (?!been\b|had\b)\w+|gets? (?:\w+ed|heard|done|put|cut|taken|fixed)|(?:closes|ends|expires|runs out|starts|begins|opens|lands|arrives|leaves)|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
     r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'm|we're|am|are|is) (?!\w+ed\b)\w+|\w's \w+ing\b|(?:it's|its) .*\b(?:now|instead)\b)\b|'ll\b"
     r"|[要将]|(?<![机社开聚宴晚约学])会(?![议员计儿])|(?<![觉记舍懒值获取])得(?![了到很好])|打算|准备|计划|明天|后天|下周|下个?月|截止"
     r"|改到|改在|推到|推迟到|提前到|挪到|定在|约在|约了|订了|之前",
@@ -375,44 +374,48 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return "story"
     if kind == "worry" or kind in _YEARLY:
         return ""
-    text = _part_of_the_day(text, source.said, quoted)
-    stance = stance_of(text)
-    own = _SELF.search(_OTHERS_OF_MINE.sub("", text.replace("’", "'"))) is not None
+    return _fault_of_the_day(kind, sentence, source, spoken, quoted)
+
+
+def _fault_of_the_day(kind: MatterKind, sentence: Sentence, source: Source, spoken: SpokenWindow, quoted: str) -> str:
+    """Why the part of a sentence with its day leaves no event, deadline or promise open; "" if it does."""
+    text = _part_of_the_day(sentence.text, source.said, quoted).replace("’", "'")
     day = next((one for one in split_clauses(text) if read_times(one, source.said)), text)
-    if kind in (*_DATED, "promise") and _FANCY.search(text):
+    stance, dated, close = stance_of(text), kind in _DATED, _CLOSE.search(text) is not None
+    own = _SELF.search(_OTHERS_OF_MINE.sub("", text)) is not None
+    if _FANCY.search(text):
         return "joked"
-    if kind == "event" and (
-        _UNSETTLED.search(text) or _GUESSED.search(day) or (not own and _OF_THE_WORLD.search(text))
-    ):
+    hedges = (stance_of(one) == "supposed" for one in (day, *_asides_of(text)))
+    hedged = stance == "supposed" and (governs_whole(text) or any(hedges))
+    guessed = _UNSETTLED.search(text) or _GUESSED.search(day) or (not own and _OF_THE_WORLD.search(text))
+    if hedged or (kind == "event" and guessed):
         return "supposed"
-    if kind in _DATED and not _CLOSE.search(text) and not _AWAITED.search(text) and _OF_ANOTHER.search(text):
+    of_another = not close and not _AWAITED.search(text) and _OF_ANOTHER.search(text)
+    if dated and (of_another or (not own and _SOMEBODY_DOES.search(text))):
         return "subject"
-    if kind in _DATED and not own and _SOMEBODY_DOES.search(text.replace("’", "'")):
-        return "subject"
-    if stance == "supposed" or (stance == "wished" and kind != "promise"):
+    if stance == "wished" and dated:
         return stance
-    if kind in _DATED and _is_called_off(sentence, source, quoted):
-        return "denied"
     plain = re.sub(r"([\u4e00-\u9fff])[不没](?=\1)|\b(?:yes or no|or not)\b", "", text)
-    clauses = (part for one in split_clauses(plain) for part in _OR_ELSE.split(one))
-    over = _HAPPENED.search(text) or re.search("了|过", text)
-    if (
-        kind == "promise"
-        and source.spoken_by_person
-        and over
-        and not (
+    parts = (part for one in split_clauses(plain) for part in _OR_ELSE.split(one))
+    report = kind == "promise" and re.search(r"你|\byou\b", text)
+    denied = not report and any(takes_back(part) and read_times(part, source.said) for part in parts)
+    if denied or (dated and _is_called_off(sentence, source, quoted)):
+        return "denied"
+    if not dated:
+        ahead = (
             _TO_COME.search(text)
             or "你" in text
             or is_promise(text)
-            or day_ahead(text, datetime.fromisoformat(source.message.timestamp))
+            or _due(text, datetime.fromisoformat(source.message.timestamp), past=False)
         )
-    ):
-        return "past"
-    if any(takes_back(clause) and read_times(clause, source.said) for clause in clauses):
-        return "denied"
-    close = kind == "promise" or _CLOSE.search(text)
+        return "past" if source.spoken_by_person and not ahead and (_HAPPENED.search(text) or "了" in text) else ""
     about = Sentence(day, sentence.before, sentence.following, confirmed=False)
     return "subject" if not close and is_about_another(about, spoken.words) else ""
+
+
+def _asides_of(text: str) -> list[str]:
+    """The clauses of one or two words: "maybe", 也许吧; not "might faint"."""
+    return [one for one in split_clauses(text) if len(one) < 5 or (" " not in one and one.isascii())]
 
 
 def _part_of_the_day(text: str, said: date, quoted: str) -> str:
@@ -454,7 +457,8 @@ def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[st
         return None
     for one in found:
         named = text[one.start : one.end]
-        clause = next((part for part in split_clauses(text) if named in part), text).replace(named, " ")
+        parts = (part for one in split_clauses(text) for part in _OR_ELSE.split(one))
+        clause = next((part for part in parts if named in part), text).replace(named, " ")
         today = one.meant is not None and one.meant.first <= said.date()
         either = (one.kind == "weekday" or today) and not _OWED_BY.search(text[: one.start] + " | " + text[one.end :])
         over = _HAPPENED.search(clause) or (one.meant is not None and one.meant.first == said.date() and "了" in clause)
@@ -534,7 +538,7 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
         first = _later(
             begins if exact else ends, -_BEFORE.get(matter.kind, 0 if exact or matter.kind == "promise" else -1)
         )
-        if matter.kind == "deadline" and _AWAITED.search(matter.words):  # the deadline of others
+        if matter.kind == "deadline" and _AWAITED.search(matter.words):  # somebody else's deadline
             first, exact = _later(ends, 1), False
         last = _later(ends, _AFTER.get(matter.kind, 14) if exact else 21)
     return replace(matter, next_review=first.isoformat(), expires=min(last, _later(day, _LONGEST)).isoformat())
@@ -560,9 +564,10 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
     that are new since the last time and a few before them. What is closed already is only dropped still.
     """
     found: dict[int, Settled] = {}
-    rows = [(one, _roots(telling_terms(one.words)), one.words) for one in later if not one.hidden]
+    keys = {one.number: _roots(one.key.split()) for one in matters}
+    rows = [_Said.of(one, matters, keys) for one in later if not one.hidden]
     gone: list[OpenMatter] = [one for one in matters if one.status == "dropped"]
-    refusals = [at for at, row in enumerate(rows) if row[0].role == "user" and asks_not_to_be_asked(row[2])]
+    refusals = [at for at, row in enumerate(rows) if row.by_person and asks_not_to_be_asked(row.words)]
     for matter in matters:
         if matter.status == "dropped":
             continue
@@ -581,6 +586,12 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
             and one.kind in (matter.kind, *_DATED)
             and one.role in (matter.role, "user")
             and _is_same(matter, one)
+            and not (one.kind == "worry" and _GOES_ON.search(one.words))
+            for one in matters
+        )
+        repeated = matter.kind == "worry" and _GOES_ON.search(matter.words)
+        newer = newer or any(
+            one.kind == "worry" and one.is_open and one.place < matter.place and repeated and _is_same(matter, one)
             for one in matters
         )
         if status == matter.status and (newer or _is_relief(matter, matters)) and matter.kind not in _YEARLY:
@@ -594,164 +605,173 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
     return list(found.values())
 
 
-_Row = tuple[Message, frozenset[str], str]
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A later message: its words, and how many telling terms it shares with each matter that rests on another."""
+
+    message: Message
+    words: str
+    terms: frozenset[str]
+    when: datetime
+    shared: Mapping[int, int]
+
+    @classmethod
+    def of(cls, message: Message, matters: Sequence[OpenMatter], keys: Mapping[int, frozenset[str]]) -> _Said:
+        terms = _roots(telling_terms(message.words))
+        others = (one.number for one in matters if one.message != message.text_id)
+        shared = {number: count for number in others if (count := len(keys[number] & terms))}
+        words = message.words.replace("’", "'")
+        return cls(message, words, terms, datetime.fromisoformat(message.timestamp), shared)
+
+    @property
+    def by_person(self) -> bool:
+        return self.message.role == "user"
+
+    @property
+    def tells(self) -> bool:
+        """Whether it says that something has happened."""
+        return _HAPPENED.search(self.words) is not None or "了" in self.words
 
 
 def _status_after(
-    matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[_Row], now: datetime
+    matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[_Said], now: datetime
 ) -> MatterStatus:
-    said, yearly = datetime.fromisoformat(matter.said), matter.kind in _YEARLY
-    key = _roots(matter.key.split())
-    spoken_of: MatterStatus = "answered" if matter.asked else "closed"
-    others = [(one, _roots(one.key.split())) for one in matters if one.number != matter.number]
-    latest = not any(one.place > matter.place and one.kind in _DATED for one in matters)
-    dated, care = matter.kind in _DATED, matter.sensitivity == "care"
-    before: datetime | None = None
-    for message, terms, words in rows:
-        if message.role != "user":
-            if message.seq > matter.place:
-                at = message.seq - matter.place - 1
-                answered = matter.kind == "question" and at == 0 and not _UNKNOWN.search(words.replace("’", "'"))
-                if answered or (matter.role == "assistant" and _shares(key, terms)):
-                    return "closed"
+    earlier: datetime | None = None
+    for row in rows:
+        at = row.message.seq - matter.place - 1
+        if not row.by_person:
+            answered = matter.kind == "question" and at == 0 and not _UNKNOWN.search(row.words)
+            mentioned = matter.role == "assistant" and _shares(_roots(matter.key.split()), row.terms)
+            if at >= 0 and (answered or mentioned):
+                return "closed"
             continue
-        when = datetime.fromisoformat(message.timestamp)
-        earlier, before = before, when
-        if message.seq <= matter.place or yearly:
-            continue
-        at, plain = message.seq - matter.place - 1, words.replace("’", "'")
-        mentioned, asks = _shares(key, terms), is_question(words)
-        touched = bool(key & terms) and not asks
-        happened = _HAPPENED.search(plain) is not None or "了" in plain
-        void = _CALLED_OFF.search(plain) or _VOID.search(plain)
-        over = matter.kind in ("deadline", "promise") and happened and not _ONLY_BEGUN.search(plain)
-        if touched and (over or _DONE.search(plain) or (dated and void)):
-            return spoken_of
-        if matter.kind == "worry" and at < _REACHES_BACK and _RELIEF.search(plain):
-            return spoken_of
-        begun = when >= _moment(matter.due_from, when) if matter.due_from else when - said >= _SAME_TALK
-        if begun and (mentioned or (touched and dated)) and not _STILL_WAITING.search(plain):
-            return spoken_of
-        elsewhere = asks or any(
-            len(other & terms) > len(key & terms) for one, other in others if one.message != message.text_id
+        before = None if at < 2 else earlier
+        later = at >= 0 and matter.kind not in _YEARLY
+        if later and (_speaks_of(matter, row, at) or _accounts_for(matter, matters, row, before)):
+            return "answered" if matter.asked else "closed"
+        earlier = row.when
+    return "expired" if matter.expires < now.date().isoformat() else matter.status
+
+
+def _has_begun(matter: OpenMatter, row: _Said) -> bool:
+    if matter.due_from:
+        return row.when >= _moment(matter.due_from, row.when)
+    return row.when - datetime.fromisoformat(matter.said) >= _SAME_TALK
+
+
+def _speaks_of(matter: OpenMatter, row: _Said, at: int) -> bool:
+    """Whether a message says with a word for a matter that it is over, or speaks of it once it has begun."""
+    key, dated = _roots(matter.key.split()), matter.kind in _DATED
+    touched = bool(key & row.terms) and not is_question(row.words)
+    void = dated and (_CALLED_OFF.search(row.words) or _VOID.search(row.words))
+    over = matter.kind in ("deadline", "promise") and row.tells and not _ONLY_BEGUN.search(row.words)
+    if touched and (over or void or _DONE.search(row.words)):
+        return True
+    if matter.kind == "worry" and at < _REACHES_BACK and _RELIEF.search(row.words):
+        return True
+    spoken_of = _shares(key, row.terms) or (touched and dated)
+    goes_on = (_GOES_ON if matter.kind == "worry" else _STILL_WAITING).search(row.words)
+    return spoken_of and _has_begun(matter, row) and not goes_on
+
+
+def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said, earlier: datetime | None) -> bool:
+    """Whether a message of a later talk, which is about no other matter, ends this one in other words.
+
+    Before its day by a cause, a cancellation, what was given; after it by an outcome, or by being the first;
+    ``earlier`` is when the person had spoken before, None for nothing since the matter.
+    """
+    words, begun, dated = row.words, _has_begun(matter, row), matter.kind in _DATED
+    elsewhere = is_question(words) or any(count > row.shared.get(matter.number, 0) for count in row.shared.values())
+    if elsewhere or row.when - datetime.fromisoformat(matter.said) < _SAME_TALK:
+        return False
+    care, relief = matter.sensitivity == "care", _RELIEF.search(words) is not None
+    if matter.kind == "worry" and not matter.due_from:
+        ended = relief or (row.tells and not _ASIDE.match(words))
+        return not care and ended and not _GOES_ON.search(words)
+    if not matter.due_from:
+        return False
+    if not begun:
+        given = matter.kind == "deadline" and (_DONE.search(words) or _GIVEN.search(words))
+        ended = _CALLED_OFF.search(words) or _VOID.search(words) or _CAUSE.search(words)
+        latest = not any(one.place > matter.place and one.kind in _DATED for one in matters)
+        of_sooner = any(
+            one.kind in _DATED
+            and one.due_from < matter.due_from
+            and timedelta(0) <= row.when - _moment(one.due_from, row.when) <= _OUTCOME_WITHIN
+            for one in matters
         )
-        sooner = matter.due_from and any(
-            one.kind in _DATED and one.due_from < matter.due_from and _moment(one.due_from, when) <= when
-            for one, _ in others
-        )
-        if elsewhere or (sooner and not begun) or when - said < _SAME_TALK:
-            continue
-        if matter.kind == "worry" and not care and not matter.due_from and not _GOES_ON.search(plain):
-            if _RELIEF.search(plain) or (happened and not _ASIDE.match(plain)):
-                return spoken_of
-        if (
-            latest
-            and not begun
-            and dated
-            and (
-                void
-                or _CAUSE.search(plain)
-                or (
-                    matter.kind == "deadline"
-                    and (_DONE.search(plain) or _GIVEN.search(plain))
-                    and not _ONLY_BEGUN.search(plain)
-                )
-            )
-        ):
-            return spoken_of
-        grave = care or (_RESULT.search(matter.words) and _CLOSE.search(matter.words))
-        if grave and not (_PERSONAL.search(plain) or _RELIEF.search(plain) or _OUTCOME.search(plain)):
-            continue
-        if not matter.due_from or not begun or when - _moment(matter.due_to, when, end=True) > _OUTCOME_WITHIN:
-            continue
-        taken_place = _moment(matter.due_from, when, noon=True)
-        first = when >= taken_place and (at < 2 or (earlier is not None and earlier < taken_place))
-        if (dated and _OUTCOME.search(plain)) or (first and terms and not _ASIDE.match(plain)):
-            return spoken_of
-    if matter.expires < now.date().isoformat():
-        return "expired"
-    return matter.status
+        return dated and latest and not of_sooner and bool(ended or (given and not _ONLY_BEGUN.search(words)))
+    outcome = _OUTCOME.search(words) is not None
+    grave = care or (_RESULT.search(matter.words) and _CLOSE.search(matter.words))
+    if grave and not (outcome or relief or _PERSONAL.search(words)):
+        return False
+    place = _moment(matter.due_from, row.when, noon=True)
+    first = row.when >= place and (earlier is None or earlier < place) and row.terms and not _ASIDE.match(words)
+    recent = row.when - _moment(matter.due_to, row.when, end=True) <= _OUTCOME_WITHIN
+    return recent and bool(first or (dated and outcome))
 
 
 def takes_up(one: OpenMatter, reply: str) -> bool:
-    """Whether the reply to a greeting says what became of a matter, and not that this is still unknown, nor only asks
-    about something else.
-    """
+    """Whether a reply to a greeting says what became of a matter: not that it is unknown, nor something else alone."""
     plain = reply.replace("’", "'")
     about = bool(_roots(one.key.split()) & _roots(telling_terms(reply)))
     asks = any(is_question(sentence) for sentence in split_sentences(plain))
     return not _STILL_WAITING.search(plain) and (about or not (asks or _ASIDE.match(plain)))
 
 
-def _review_after_talk(matter: OpenMatter, rows: Sequence[_Row]) -> str:
+def _review_after_talk(matter: OpenMatter, rows: Sequence[_Said]) -> str:
     """From when a matter may come up: a birthday on which, or after which, there was talk, not before the next."""
     yearly, review = YearlyDay.parse(matter.yearly), matter.next_review
     if yearly is None or yearly.calendar == "unclear":
         return review
-    for message, _, _ in rows:
-        when = datetime.fromisoformat(message.timestamp)
-        on = yearly.nearest(when.date())
-        if (
-            message.role == "user"
-            and message.seq > matter.place
-            and on
-            and _moment(on.isoformat(), when, noon=True) <= when
-        ):
-            review = max(review, after_asking(matter, when))
+    for row in rows:
+        on = yearly.nearest(row.when.date()) if row.by_person and row.message.seq > matter.place else None
+        if on and _moment(on.isoformat(), row.when, noon=True) <= row.when:
+            review = max(review, after_asking(matter, row.when))
     return review
 
 
 def _is_relief(matter: OpenMatter, matters: Sequence[OpenMatter]) -> bool:
     """Whether what was taken for a worry tells how an older one ended."""
-    said, words = datetime.fromisoformat(matter.said), matter.words.replace("’", "'")
-    if (
-        matter.kind != "worry"
-        or _GOES_ON.search(words)
-        or not (_HAPPENED.search(words) or _RELIEF.search(words) or "了" in words)
-    ):
+    words = matter.words.replace("’", "'")
+    tells = _HAPPENED.search(words) or _RELIEF.search(words) or "了" in words
+    if matter.kind != "worry" or _GOES_ON.search(words) or not tells:
         return False
-    earlier = (
-        said - datetime.fromisoformat(one.said) for one in matters if one.kind == "worry" and one.place < matter.place
-    )
-    return any(_SAME_TALK <= gap <= _SAME_WORRY for gap in earlier)
+    said, older = datetime.fromisoformat(matter.said), (one for one in matters if one.place < matter.place)
+    gaps = (said - datetime.fromisoformat(one.said) for one in older if one.kind == "worry")
+    return any(_SAME_TALK <= gap <= _SAME_WORRY for gap in gaps)
 
 
-def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[_Row]) -> bool:
+def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[_Said]) -> bool:
     """Whether the person said before its day that it takes place on another: by a word for it, or of "it" right after."""
     if matter.kind not in _DATED:
         return False
-    key, after = _roots(matter.key.split()), (one.place for one in matters if one.place > matter.place)
-    following = min((place for place in after), default=None)
-    for message, terms, words in rows:
-        if message.role != "user" or message.seq <= matter.place:
+    key, said = _roots(matter.key.split()), datetime.fromisoformat(matter.said)
+    following = min((one.place for one in matters if one.place > matter.place), default=None)
+    for row in rows:
+        if not row.by_person or row.message.seq <= matter.place:
             continue
-        plain = words.replace("’", "'")
-        said = datetime.fromisoformat(message.timestamp)
-        it = _IT_MOVED.search(plain) is not None
-        if said - datetime.fromisoformat(matter.said) >= _SAME_TALK:
-            it = it or (_NOTICE.search(plain) or _CAUSE.search(plain)) is not None
-        if not (it or _MOVED.search(plain)):
-            continue
-        latest = following is None or message.seq <= following
-        if (
-            (key & terms or (latest and it))
-            and said <= _moment(matter.due_to, said, end=True)
-            and day_ahead(words, said)
-        ):
+        it = _IT_MOVED.search(row.words) is not None
+        if row.when - said >= _SAME_TALK:
+            it = it or (_NOTICE.search(row.words) or _CAUSE.search(row.words)) is not None
+        named = key & row.terms and (it or _MOVED.search(row.words))
+        latest = it and (following is None or row.message.seq <= following)
+        in_time = row.when <= _moment(matter.due_to, row.when, end=True)
+        if (named or latest) and in_time and day_ahead(row.words, row.when):
             return True
     return False
 
 
-def _is_refused(matter: OpenMatter, rows: Sequence[_Row], refusals: Sequence[int]) -> bool:
+def _is_refused(matter: OpenMatter, rows: Sequence[_Said], refusals: Sequence[int]) -> bool:
     """Whether the person asked not to be asked about a matter: by naming it, or soon after it was spoken of."""
     key = _roots(matter.key.split())
     for at in refusals:
-        message, _, words = rows[at]
-        if message.text_id == matter.message and asks_not_to_be_asked(words, _DO_NOT_ASK_OF_IT):
+        refusal = rows[at]
+        if refusal.message.text_id == matter.message and asks_not_to_be_asked(refusal.words, _DO_NOT_ASK_OF_IT):
             return True
-        before = (row for row in rows[max(0, at - _REACHES_BACK) : at] if row[0].seq >= matter.place)
-        near = any(row[0].text_id == matter.message or _shares(key, row[1]) for row in before)
-        if message.seq > matter.place and (near or _shares(key, rows[at][1])):
+        before = (row for row in rows[max(0, at - _REACHES_BACK) : at] if row.message.seq >= matter.place)
+        near = any(row.message.text_id == matter.message or _shares(key, row.terms) for row in before)
+        if refusal.message.seq > matter.place and (near or _shares(key, refusal.terms)):
             return True
     return False
 
@@ -765,16 +785,16 @@ def asks_not_to_be_asked(text: str, about: re.Pattern[str] = _DO_NOT_ASK) -> boo
     return any(_DO_NOT_ASK.search(one) and about.search(one) for one in split_sentences(text.replace("’", "'")))
 
 
-def _calendar_said(matter: OpenMatter, rows: Sequence[_Row]) -> str:
+def _calendar_said(matter: OpenMatter, rows: Sequence[_Said]) -> str:
     """The day of every year of a matter, once the person has said which calendar it is of."""
     yearly = YearlyDay.parse(matter.yearly)
     if yearly is None or yearly.calendar != "unclear":
         return matter.yearly
     key = _roots(matter.key.split())
-    for message, terms, words in rows:
-        asked = matter.asked_at and message.timestamp >= matter.asked_at
-        near = message.seq > matter.place and (asked or _shares(key, terms))
-        if message.role == "user" and near and (named := says_calendar(words)):
+    for row in rows:
+        asked = matter.asked_at and row.message.timestamp >= matter.asked_at
+        near = row.message.seq > matter.place and (asked or _shares(key, row.terms))
+        if row.by_person and near and (named := says_calendar(row.words)):
             return replace(yearly, calendar=named).text
     return matter.yearly
 

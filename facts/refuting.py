@@ -15,7 +15,7 @@ from functools import lru_cache
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
 from facts.cues import is_denial
-from facts.evidence import Sentence, Source, telling_terms
+from facts.evidence import Sentence, telling_terms
 from language.calendar import MONTH_NAMES
 from language.numbers import asserted_numbers, find_numbers, parse_number
 from language.sentences import split_clauses
@@ -95,19 +95,21 @@ _SHE = (
 )
 _HE = "father|daddy|dad|papa|husband|brother|son|grandfather|grandpa|grandad|uncle|nephew|boyfriend"
 _KIN = rf"{_SHE}|{_HE}|cousin|boss|colleague|neighbou?r|friend|partner"
+_ROLES = "mate|pal|(?:flat|house|room)mate|landlord|landlady|teacher|coach|doctor|tutor|manager|client"
 _KIN_HAN = (
     "老婆|妻子|媳妇|老公|丈夫|妈妈|母亲|老妈|爸爸|父亲|老爸|婆婆|公公|岳母|岳父|姐姐|妹妹|哥哥|弟弟|女儿|儿子|外婆|外公|奶奶|爷爷"
     "|姥姥|姥爷|小姨|舅舅|姑姑|叔叔|女朋友|男朋友|女友|男友|老板|同事|室友|邻居"
 )
-_MY_KIN = rf"{_KIN_HAN}|[爸妈哥姐弟妹爷奶姥姨姑舅叔伯婶嫂婆娃侄]|公(?![园司寓路交里斤共])|闺女|儿子|孩子"
-_KIN_MENTIONED = pattern_of(_MY_KIN)
+_MY_KIN = (
+    rf"{_KIN_HAN}|丈人|丈母娘|亲家|[爸妈哥姐弟妹爷奶姥姨姑舅叔伯婶嫂婆娃侄]|公(?![园司寓路交里斤共])|闺女|儿子|孩子"
+)
 #: The subject at the beginning of a clause that is somebody else.
 _OTHER_SUBJECT = pattern_of(
     rf"^\W*(?:(?:and|but|so|because|since|as|well|then|though|although|that|btw|guess what)\W+)*"
-    rf"(?:(?:his|her|their) [a-z]+|(?:he|she)(?:'?s|'d|d|'?ll)?|my (?:\w+ )?(?:{_KIN})|mum|mom|dad|gran|grandma|grandpa)\b"
-    rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是|对了)?(?:(?:我|咱)(?:们?家?的?)?(?:{_MY_KIN})|(?:{_KIN_HAN}))(?!的|[和跟与]我)"
+    rf"(?:(?:his|her|their) [a-z]+|(?:he|she)(?:'?s|'d|d|'?ll)?|(?:my|our) (?:\w+ )?(?:{_KIN}|{_ROLES})s?|mum|mom|dad|gran|grandma|grandpa)\b"
+    rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是|对了)?(?:(?:我|咱)(?:们?家?的?)?[大小老二三堂表]?(?:{_MY_KIN})|(?:{_KIN_HAN}))(?!的|[和跟与]我)"
     rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是)?[他她](?!们|的)"
-    rf"|^[他她]们?(?:的|家|公司|单位)|^[男女]的",
+    rf"|^[他她]们?(?:的|家|公司|单位)|^[男女]的|^[^我咱，]{{0,8}}[那这]个?(?:男的|女的|人|家伙|小子|姑娘)(?!的)|^(?:人家|对方)",
     re.IGNORECASE,
 )
 _FIRST_PERSON = pattern_of(
@@ -128,8 +130,9 @@ _SOMEBODY = pattern_of(
     r"|客户|学生|上司|领导|经理|[哥姐弟妹姨姑舅叔伯婶嫂爷奶孙侄狗猫兔鸟马])",
     re.IGNORECASE,
 )
-_ANOTHER = pattern_of(r"\b(?:he|she|his|her|him|hers|they|their|them)\b|[他她它]")
-_FEMALE, _MALE = pattern_of(r"\b(?:she|her|hers)\b|她"), pattern_of(r"\b(?:he|his|him)\b|他")
+_ANOTHER = pattern_of(r"\b(?:(?:he|she)(?:'?s|'?d|'?ll)?|his|her|him|hers|they(?:'?re|'?ve)?|their|them)\b|[他她它佢]")
+_FEMALE = pattern_of(r"\b(?:she(?:'?s|'?d|'?ll)?|her|hers)\b|她")
+_MALE = pattern_of(r"\b(?:he(?:'?s|'d|'ll)?|his|him)\b|他")
 _SHE_IS = pattern_of(rf"\b(?:{_SHE})\b|老婆|妻子|媳妇|妈|母亲|婆婆|岳母|姐|妹|女儿|外婆|奶奶|姥姥|姨|姑|女友|女朋友")
 _HE_IS = pattern_of(rf"\b(?:{_HE})\b|老公|丈夫|爸|父亲|公公|岳父|哥|弟|儿子|外公|爷|叔|舅|男友|男朋友")
 
@@ -152,9 +155,6 @@ _OPINION = pattern_of(
     r"|(?<![我咱自])(?<!我们)(?<!咱们)(?:觉得|认为|以为|断定|打赌)|(?<!听)(?<!我)说[^，。！？]{0,5}(?:肯定|一定|迟早|早晚|准会|会|应该)",
     re.IGNORECASE,
 )
-_COMPARED = pattern_of(
-    r"\b(?:more|less|fewer|better|worse|higher|lower|older|younger) than (?P<than>[^,.;]+)|比(?P<bi>[^，。；]{1,8})[多少大小高低贵便]"
-)
 #: Grave claims, each with the words of which one must have been said.
 _GRAVE = tuple(
     (pattern_of(claim), pattern_of(cue))
@@ -165,8 +165,6 @@ _GRAVE = tuple(
          r"pregnan|expecting|baby|babies|due|trimester|scan|twins|怀|孕|预产|有喜|宝宝|双胞胎|要当"),
         (r"\b(?:divorc\w+|separated|broke up)\b|离婚|分手",
          r"divorc|separat|split|br[oe]a?k|\bex\b|ex-|left|over|apart|leav|dump|离|分|前夫|前妻|散|吹|黄了"),
-        (r"\b(?:surgery|operation|operated)\b|手术",
-         r"surg|operat|\bop\b|remov|replac|implant|stent|transplant|bypass|theatre|anaesth|anesth|knife|手术|刀|切|支架|置换|移植|割|拆线|住院|\b(?:hip|knee)\b|hospital|绝育|结扎|spay|neuter|castrat"),
         (r"\ballerg\w+|过敏", r"allerg|intoleran|react|hay ?fever|sneez|swell|hives|anaphyla|epi-?pen|c(?:o)?eliac|rash|itch|过敏|不耐|疹|痒|喷嚏|肿"),
         (r"\b(?:married|wife|husband|spouse|wedding)\b|结婚|已婚|妻子|丈夫",
          r"marri|marry|wife|wives|husband|hubby|wedding|spouse|engag|fianc|honeymoon|propos|anniversar|vows|\bour\b|we\b|婚|老婆|老公|妻|丈夫|媳妇|爱人|嫁|娶|我俩|我们|夫|太太|先生|对象"),
@@ -192,14 +190,13 @@ def find_fault(
     evidence: Sequence[Sentence],
     around: str = "",
     said: str = "",
-    own: Collection[str] = (),
     quoted: Sequence[str] = (),
 ) -> str:
     """What is wrong with a statement that rests on these sentences; "" if no rule knows.
 
-    ``subject`` is whom it is about, by name; ``others`` are the names in it that are not the person's. ``own`` are
-    the names of the person; ``said`` all sentences that it may rest on, ``around`` all messages of the conversation,
-    ``quoted`` the very words that it rests on.
+    ``subject`` is whom it is about, by name; ``others`` are the names in it that are not the person's. ``said`` are
+    all sentences that it may rest on, ``around`` all messages of the conversation, ``quoted`` the very words that it
+    rests on.
     """
     if about == "companion":
         return ""
@@ -219,16 +216,133 @@ def find_fault(
         return "unsaid"
     if _is_corrected(statement, [each.casefold().replace("’", "'") for each in (*sentences, said)], plain):
         return "number"
-    if _is_miscounted(statement, sentences) or any(_is_of_the_other_one(statement, each) for each in sentences):
+    if _is_miscounted(statement, sentences) or any(_is_of_another_label(statement, each) for each in sentences):
         return "number"
-    if about == "person":
-        clauses = [_governing_clause(statement, each, quoted) for each in sentences]
-        wrong = not others and all(_is_of_another(statement, clause, around) for clause in clauses)
-    else:
-        wrong = all(_lacks_subject(statement, subject, others, each, said.casefold()) for each in sentences)
-    owner = re.split("'s |的", subject, maxsplit=1)[0]
-    wrong = wrong or (about == "other" and owner in own and _is_of_another_owner(subject, said.casefold()))
-    return "subject" if wrong else ""
+    once = (_is_bygone(statement, each, quoted) or _is_declined(statement, each, quoted) for each in sentences)
+    if any(once) or any(_is_the_wrong_one(statement, each) for each in quoted or sentences):
+        return "polarity"
+    clauses = [_governing_clause(statement, each, quoted) for each in sentences]
+    of_another = about == "person" and not others and all(_is_of_another(statement, one, around) for one in clauses)
+    return "subject" if of_another or _does_another(statement, subject, about, quoted or sentences) else ""
+
+
+#: What was so once, in words, and what shows that a statement says so.
+_BYGONE = pattern_of(
+    r"\b(?:used to|originally|at first|formerly|was going to|was meant to)\b|原先|原本|本来|从前|起初|当初"
+)
+_OF_THE_PAST = pattern_of(
+    r"\b(?:was|were|had|used|until|former\w*|previous\w*|before|originally|first|once|no longer|stopped|quit|\w{2,}ed)\b|[曾原过前改后]|本来|当初|起初|不再|[没不]|了"
+)
+
+
+def _is_bygone(statement: str, sentence: str, quoted: Sequence[str]) -> bool:
+    """Whether what a statement says is so was so only once: "used to take one", 原先一片."""
+    words = next((each for each in quoted if each in sentence), sentence)
+    return _BYGONE.search(_best_clause(statement, words).casefold()) is not None and not _OF_THE_PAST.search(statement)
+
+
+#: A clause that only says what is not so: "it's lilac, not pink", 是二中，不是七中.
+_NOT_THIS = pattern_of(
+    r"[,;–—-]\s?(?:and |but )?not (?:an? |the |in |at |on |my |for )?(?P<word>[\w'’-]+)(?=\s*(?:$|[,.;!?]))"
+    r"|(?<!是)(?:不是|并非)(?P<han>[\u4e00-\u9fff]{1,5})(?=$|[，。！；])",
+    re.IGNORECASE,
+)
+
+
+def _is_the_wrong_one(statement: str, words: str) -> bool:
+    """Whether a statement gives as so what the words set apart from what is so."""
+    stated = statement.casefold()
+    wrong = [(each["word"] or each["han"]).casefold() for each in _NOT_THIS.finditer(words)]
+    return not is_denial(statement) and any(
+        words.casefold().count(one) == 1 and re.search(rf"(?<![a-z]){re.escape(one)}(?![a-z])", stated) for one in wrong
+    )
+
+
+#: What offers something, and what declines it.
+_OFFERS = pattern_of(r"\b(?:offer|invit|ask|suggest)\w*|\bwants? (?:me|us)\b|[约让叫邀劝]|请(?!了?假)|说")
+_DECLINES = pattern_of(
+    r"\b(?:said no|told (?:him|her|them) no|turned (?:it|that|him|her|them) down|declined|refused|didn'?t (?:reply|answer|go|bother)|no thanks)\b"
+    r"|说不用|说算了|没答应|没同意|拒绝|没[理回](?!来)|推掉|推了|没去|回绝|婉拒"
+)
+
+
+def _is_declined(statement: str, sentence: str, quoted: Sequence[str]) -> bool:
+    """Whether a statement gives as so what was only offered, and declined: "she offered, I said no"."""
+    clause = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
+    behind = sentence[sentence.find(clause) :].casefold()
+    declined = _OFFERS.search(behind) and _DECLINES.search(behind)
+    return bool(declined) and not (_OFFERS.search(statement) or is_denial(statement))
+
+
+_PARTED = pattern_of(r",(?!\d)|[;，；。、]| and | but | while ")
+#: What sets one number right by another.
+_TURNS_OUT = pattern_of(
+    r"\b(?:actually|turns? out|turned out|now|then|sorry|no)\b|结果|其实|现在|改|后来|不对|[涨降加减]"
+)
+
+
+def _is_of_another_label(statement: str, sentence: str) -> bool:
+    """Whether a number stands beside what the sentence gives another of the same size: "first 14,200, second 11,650"."""
+    stated = asserted_numbers(statement)
+    if len(stated) != 1 or _TURNS_OUT.search(sentence.casefold()):
+        return False
+    parts = [(telling_terms(part), asserted_numbers(part)) for part in _PARTED.split(sentence)]
+    with_one = [
+        (frozenset(one for one in words if not find_numbers(one)), numbers[0])
+        for words, numbers in parts
+        if len(numbers) == 1
+    ]
+    own = [words for words, forms in with_one if forms & stated[0]]
+    if len(own) != 1:
+        return False
+    wanted = telling_terms(statement)
+    size = float(min(stated[0], key=float))
+    others = [
+        words - own[0]
+        for words, forms in with_one
+        if not forms & stated[0] and size / 10 <= float(min(forms, key=float)) <= size * 10
+    ]
+    shared = frozenset().union(*others) if others else frozenset()
+    return bool(own[0] - shared) and wanted.isdisjoint(own[0]) and any(wanted & words for words in others)
+
+
+_AUXILIARY = frozenset(
+    """
+    am is are was were be been being has have had having do does did will would can could shall should may might must
+    not never just also still now always often usually already going to
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
+)
+_BEFORE_A_DEED = pattern_of(r"[\w'’-]+")
+
+
+def _does_another(statement: str, subject: str, about: About, quoted: Sequence[str]) -> bool:
+    """Whether the words give what a statement says somebody does to the speaker, or the reverse: "I work his Saturday"."""
+    if not subject.isascii() or not statement.startswith(subject) or " with " in statement:
+        return False
+    words = [each.casefold() for each in _BEFORE_A_DEED.findall(statement[len(subject) :])]
+    deed = next(
+        (each for each in words if each not in _AUXILIARY and not each.endswith("ly") and each not in ("'s", "s")), ""
+    )
+    wanted = terms(deed)
+    if not wanted or words[:1] in (["and"], ["'s"], ["s"], ["or"]):
+        return False
+    doers = set()
+    for said in quoted:
+        if '"' in said or "“" in said:
+            return False
+        spoken = _BEFORE_A_DEED.findall(said)
+        for at, word in enumerate(spoken):
+            if terms(word) == wanted:
+                before = [one for one in spoken[:at] if one.casefold() not in _AUXILIARY]
+                doers.add(before[-1] if before else "")
+    if not doers:
+        return False
+    rest = statement[len(subject) :]
+    if about == "other":
+        if all(one.istitle() and one in rest and one not in subject for one in doers):
+            return True
+        return all(re.match("i(?:['’](?:ll|ve|d|m))?$", one, re.IGNORECASE) for one in doers)
+    return all(re.match("(?:he|she|they)(?:['’]?(?:ll|ve|d|s|re))?$", one, re.IGNORECASE) for one in doers)
 
 
 def _is_opinion(statement: str, sentence: str) -> bool:
@@ -239,19 +353,6 @@ def _is_opinion(statement: str, sentence: str) -> bool:
         and sentence.find(_best_clause(statement, sentence)) + 1 >= found.start() - 40
         and bool(set(terms(statement)).intersection(terms(sentence[found.end() :])))
     )
-
-
-def _is_of_the_other_one(statement: str, sentence: str) -> bool:
-    """Whether a statement gives the first number of a comparison to what it is compared with."""
-    found = _COMPARED.search(sentence.casefold())
-    if not found:
-        return False
-    than = telling_terms(found["than"] or found["bi"] or "")
-    numbers = find_numbers(sentence[: found.start()])
-    stated = asserted_numbers(statement)
-    compares = _COMPARED.search(statement.casefold()) is not None
-    named = bool(than) and 2 * len(than & telling_terms(statement)) >= len(than)
-    return named and bool(stated) and not compares and all(not numbers.isdisjoint(forms) for forms in stated)
 
 
 def is_tale(evidence: Sentence) -> bool:
@@ -288,24 +389,6 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     rest = {term for one in plain for term in terms(_ALMOST.pattern.sub(" ", one))}
     words = [each["rest"] or each["word"] or each["han"] or "" for one in plain for each in _ALMOST.all_in(one)]
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
-
-
-def is_asked_of_speaker(subject: str, said: str, answered: Sequence[Source], own: Collection[str]) -> bool:
-    """Whether words answer a question about "you" and name no one, while a statement is about somebody else.
-
-    A matter of the speaker, who is known by their ``own`` names, is about no one else.
-    """
-    if re.split("'s |的", subject, maxsplit=1)[0] in own and not mentions_kin(subject):
-        return False
-    texts = [said.casefold()]
-    asked = [question.casefold() for each in answered for question in each.questions]
-    named = any(part in one for part in _parts(subject) for one in (*texts, *asked))
-    if named or not asked:
-        return False
-    somebody = any(
-        _ANOTHER.search(one) or _SOMEBODY.search(one) or _KIN_MENTIONED.search(one) for one in (*texts, *asked)
-    )
-    return not somebody and all(re.search(r"\byou\b|你", one) for one in asked[-1:])
 
 
 _FIGURE = r"\d+(?:[.,:]\d+)*(?![.,:]?\d|\s?(?:[%％]|per ?cent))"
@@ -403,8 +486,11 @@ def _opens_with_name(clause: str, statement: str, around: str) -> str:
     """
     found = _OPENING_NAME.search(clause) or _NICKNAME.search(clause)
     name = found["name"] if found else ""
-    known = not name.isascii() or (
-        len(re.findall(rf"\b{re.escape(name)}\b", around)) > 1 and name.casefold() not in around.split()
+    third = re.match(rf"\W*(?:\w+ )?{re.escape(name)} (?!was\b|has\b|does\b|always\b)[a-z]+[a-rt-z]s\b", clause)
+    known = (
+        not name.isascii()
+        or bool(third)
+        or (len(re.findall(rf"\b{re.escape(name)}\b", around)) > 1 and name.casefold() not in around.split())
     )
     return name if name and known and name.casefold() not in statement.casefold() else ""
 
@@ -415,10 +501,13 @@ def _governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> s
     It is looked for in the quoted words, else in all of the sentence.
     """
     best = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
-    before = sentence[: sentence.find(best) + len(best)]
-    for clause in reversed(split_clauses(before)):
+    best = next((each for each in split_clauses(sentence) if best in each), best)
+    before = split_clauses(sentence[: sentence.find(best) + len(best)])
+    for clause in reversed(before):
         if _FIRST_PERSON.search(clause.casefold()) or _OTHER_SUBJECT.search(clause) or "我" in clause:
-            return clause
+            # Where the first clause leaves the subject out it is the speaker, and perhaps of the later ones, too.
+            left_out = clause != best and clause != before[0] and not before[0].isascii()
+            return best if left_out and not _OTHER_SUBJECT.search(before[0]) else clause
     return best
 
 
@@ -432,53 +521,13 @@ def _is_of_another(statement: str, clause: str, around: str) -> bool:
         return False
     if any((each["thing"] or each["han"]) in stated for each in _OWN_THING.finditer(plain)):
         return False
-    return not (_SOMEBODY.search(statement) or _ANOTHER.search(stated))
+    return not (_SOMEBODY.search(statement) or _mentions_again(clause, stated))
 
 
-def _lacks_subject(statement: str, subject: str, others: Collection[str], sentence: str, said: str) -> bool:
-    """Whether a sentence is about a relation or a gender that the subject of a statement has not.
-
-    ``said`` is all that the statement may rest on.
-    """
-    plain, parts = sentence.casefold(), _parts(subject)
-    if any(part in plain for part in (*parts, *map(str.casefold, others))):
-        return False
-    if not any(part in statement.casefold() for part in parts):
-        return False
-    if _SHE_IS.search(subject.casefold()):
-        return bool(_MALE.search(plain)) and not (_FEMALE.search(said) or _SHE_IS.search(said))
-    if _HE_IS.search(subject.casefold()):
-        return bool(_FEMALE.search(plain)) and not (_MALE.search(said) or _HE_IS.search(said))
-    if re.search("'s |的", subject) and not _SOMEBODY.search(subject):
-        return False
-    clause = _best_clause(statement, sentence).casefold()
-    return bool(re.match(r"(?:i|i'm|i've|we)\b|我(?!们?[家的])", clause)) and not _ANOTHER.search(plain)
-
-
-_POSSESSED = pattern_of(
-    rf"\b(?P<whose>my|our|his|her|their|[\w-]+'s) (?:\w+ )?(?P<kin>{_KIN})\b|(?P<zh>[我咱他她])们?家?的?(?P<han>{_KIN_HAN})",
-    re.IGNORECASE,
-)
-
-
-def _is_of_another_owner(subject: str, said: str) -> bool:
-    """Whether a relation of the person ("Mara's daughter") was named only as another's ("his daughter")."""
-    found = _RELATION.search(subject.casefold())
-    if not found:
-        return False
-    kin = found["kin"] or found["han"]
-    if not kin:
-        return False
-    if re.search(rf"\b(?:{kin}-in-law|step-?{kin})\b", said) and not re.search(rf"(?<![-\w]){kin}\b(?!-in-law)", said):
-        return True
-    owners = [
-        each["whose"] or each["zh"] or "" for each in _POSSESSED.finditer(said) if kin in (each["kin"], each["han"])
-    ]
-    own = re.search(rf"(?<![\w'])(?<!his )(?<!her )(?<!their )(?<!'s ){kin}\b", said) if kin.isascii() else None
-    return bool(owners) and not own and all(re.match(r"his|her|their|[他她]", each) for each in owners)
-
-
-_RELATION = pattern_of(rf"^[^\s的]+(?:'s |的)(?P<kin>{_KIN})?(?P<han>{_KIN_HAN})?$")
+def _mentions_again(clause: str, stated: str) -> bool:
+    """Whether a pronoun of a statement may be whom a clause is about; "his" is not "she"."""
+    other = _FEMALE if _MALE.search(clause.casefold()) else _MALE if _FEMALE.search(clause.casefold()) else None
+    return _ANOTHER.search(other.sub(" ", stated) if other else stated) is not None
 
 
 def mentions_kin(text: str) -> bool:
@@ -488,9 +537,3 @@ def mentions_kin(text: str) -> bool:
         or _SHE_IS.search(text) is not None
         or _HE_IS.search(text) is not None
     )
-
-
-def _parts(subject: str) -> Collection[str]:
-    """The words of a name by which a sentence may mention it."""
-    plain = subject.casefold().replace("'s", " ").replace("的", " ")
-    return [part for part in plain.split() if len(part) > 1 or not part.isascii()]

@@ -13,8 +13,9 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -121,13 +122,8 @@ class _Counted(io.RawIOBase):
 
 def file_on_disk(path: Path, name: str = "", within: str = "") -> ExportFile:
     """A file on the disk."""
-
-    @contextmanager
-    def opened() -> Iterator[BinaryIO]:
-        with open_bytes(path) as file:
-            yield file
-
-    return ExportFile(name or path.name, path.stat().st_size, opened, path, within or path.absolute().parent.name)
+    within = within or path.absolute().parent.name
+    return ExportFile(name or path.name, path.stat().st_size, partial(open_bytes, path), path, within)
 
 
 def files_in_folder(folder: Path) -> Iterator[ExportFile]:
@@ -140,50 +136,23 @@ def files_in_folder(folder: Path) -> Iterator[ExportFile]:
             yield file_on_disk(path, inside.as_posix(), within)
 
 
-class ZipArchive:
-    """A zip file that is open as long as anybody reads in it."""
+def members_of(archive: ExportFile) -> list[ExportFile]:
+    """The members of a zip file, but for folders and what a Mac adds. Raises one of ``DAMAGE_ERRORS``."""
+    with archive.opener() as file, zipfile.ZipFile(file) as opened:
+        wanted = (
+            info for info in opened.infolist() if not info.is_dir() and "__MACOSX" not in info.filename.split("/")
+        )
+        return [_make_member(archive, info) for info in wanted if not info.filename.rsplit("/", 1)[-1].startswith("._")]
 
-    def __init__(self, part: ExportFile) -> None:
-        self._part = part
-        self._readers = 0
-        self._open_archive = ExitStack()
-        self._zip: zipfile.ZipFile | None = None
 
+def _make_member(archive: ExportFile, info: zipfile.ZipInfo) -> ExportFile:
     @contextmanager
-    def open_zip(self) -> Iterator[zipfile.ZipFile]:
-        """The archive; the last who leaves closes it. Raises one of ``DAMAGES``."""
-        if self._zip is None:
-            with ExitStack() as opening:
-                file = opening.enter_context(self._part.opener())
-                self._zip = opening.enter_context(zipfile.ZipFile(file))
-                self._open_archive = opening.pop_all()
-        self._readers += 1
-        try:
-            yield self._zip
-        finally:
-            self._readers -= 1
-            if not self._readers:
-                self._zip = None
-                self._open_archive.close()
+    def opened() -> Iterator[BinaryIO]:
+        with archive.opener() as file, zipfile.ZipFile(file) as whole, whole.open(info) as member:
+            yield member  # type: ignore[misc]
 
-    def list_members(self) -> list[ExportFile]:
-        """Its members, but for folders and what a Mac adds. Raises one of ``DAMAGES``."""
-        with self.open_zip() as archive:
-            return [self._make_member(info) for info in archive.infolist() if _is_wanted(info)]
-
-    def _make_member(self, info: zipfile.ZipInfo) -> ExportFile:
-        @contextmanager
-        def opened() -> Iterator[BinaryIO]:
-            with self.open_zip() as archive, archive.open(info) as member:
-                yield member  # type: ignore[misc]
-
-        within = PurePosixPath(info.filename).parent.name or PurePosixPath(self._part.name).stem
-        return ExportFile(info.filename, info.file_size, opened, None, within, _why_refused(info))
-
-
-def _is_wanted(info: zipfile.ZipInfo) -> bool:
-    parts = PurePosixPath(info.filename).parts
-    return not info.is_dir() and "__MACOSX" not in parts and not info.filename.rsplit("/", 1)[-1].startswith("._")
+    within = PurePosixPath(info.filename).parent.name or PurePosixPath(archive.name).stem
+    return ExportFile(info.filename, info.file_size, opened, None, within, _why_refused(info))
 
 
 def _why_refused(info: zipfile.ZipInfo) -> str:

@@ -69,27 +69,19 @@ def _read_session(key: str, messages: Iterator[Mapping[str, Any]], reading: Read
     return builder.build()
 
 
-@dataclass(frozen=True)
-class WholeExport:
-    """The rows of a memory, each with the name of its table, as its schema of that number laid them down."""
-
-    schema: int
-    rows: Iterator[tuple[str, dict[str, Any]]]
-
-
 @contextmanager
-def open_whole_export(path: Path) -> Iterator[WholeExport | None]:
-    """The whole memory that a file holds; None where it is something else.
+def open_whole_export(path: Path) -> Iterator[tuple[int, Iterator[tuple[str, dict[str, Any]]]] | None]:
+    """The whole memory that a file has: the number of its schema, and the rows, each with the name of its table.
 
-    Going through its rows raises ``streaming.JsonError`` where the file is cut off or broken. A byte that is no UTF-8
-    comes out as a lone surrogate, which no database takes.
+    None where the file is something else. Going through the rows raises JsonError where it is cut off or broken. A byte
+    that is no UTF-8 comes out as a lone surrogate, which no database takes.
     """
     with open_bytes(path) as raw, io.TextIOWrapper(raw, "utf-8-sig", "surrogateescape") as file:
         stream = JsonStream(file)
         head, fields = _read_head(stream)
         schema = head.get("schema")
         own = head.get("format") == FORMAT and isinstance(schema, int) and not isinstance(schema, bool)
-        yield WholeExport(int(str(schema)), _read_rows(stream, fields)) if own else None
+        yield (int(str(schema)), _read_rows(stream, fields)) if own else None
 
 
 def _read_head(stream: JsonStream) -> tuple[dict[str, Any], Iterator[str]]:

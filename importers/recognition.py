@@ -26,10 +26,10 @@ from importers.export_files import (
     HEAD,
     ZIP,
     ExportFile,
-    ZipArchive,
     detect_encoding,
     file_on_disk,
     files_in_folder,
+    members_of,
 )
 from importers.json_stream import JsonError, JsonStream, as_list, as_object
 from importers.reading import JsonFormat, Layout, NotRead, Reader, Reading, ReadingOptions, RecognisedFile
@@ -104,7 +104,7 @@ def recognise_export(path: Path, options: ReadingOptions | None = None) -> list[
     part = file_on_disk(path)
     try:
         if path.suffix.lower() == ".zip" or part.read_head(len(ZIP)) == ZIP:
-            return _group_files(path, _look_through(ZipArchive(part).list_members(), options, 1))
+            return _group_files(path, _look_through(members_of(part), options, 1))
         found = _recognise_part(part, options)
     except DAMAGE_ERRORS as error:
         if isinstance(error, OSError) and error.errno:
@@ -139,7 +139,7 @@ def _look_through(parts: Iterable[ExportFile], options: ReadingOptions, depth: i
             elif depth >= _DEEPEST_ARCHIVE:
                 yield part, NotRead.SUSPICIOUS
             else:
-                for one, found in _look_through(ZipArchive(part).list_members(), options, depth + 1):
+                for one, found in _look_through(members_of(part), options, depth + 1):
                     yield replace(one, name=f"{part.name}/{one.name}"), found
         except DAMAGE_ERRORS:
             yield part, FileRefused.DAMAGED

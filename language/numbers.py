@@ -40,10 +40,12 @@ _COUNTED = (
     "岁个只条位名年月日号天周次块元斤两公克吨步包杯点分秒时小米里平套辆本楼层口瓶根页遍倍家间"
     "件种度折张站篇首部户支居室%％"
 )
+#: 18w, 十八个w: as people type 万.
+_TEN_THOUSAND = pattern_of("(?<=[\\d一二两三四五六七八九十百])个?w(?![a-z])")
 #: 八两 is a weight: there 两 is no two.
 _OUNCES = pattern_of("(?<=[一二三四五六七八九])两")
 _JIN = pattern_of(
-    r"(?P<jin>\d+(?:\.\d+)?|[一二两三四五六七八九十百]+)(?<!公)斤(?:(?P<liang>[\d一二三四五六七八九])两?)?"
+    r"(?P<jin>\d+(?:\.\d+)?|[一二两三四五六七八九十百]+)(?<!公)斤(?:(?P<liang>[\d一二三四五六七八九])两?|(?P<half>半))?"
 )
 _TENTHS = pattern_of(
     r"(?P<number>\d+(?:\.\d+)?|[一二两三四五六七八九十百]+)(?P<unit>(?<!公)里(?!面)|成(?![为了家员立都年人本]))"
@@ -55,7 +57,7 @@ _AND_A_HALF = pattern_of(
 )
 #: 一米七八, in centimetres 178.
 _METRES = pattern_of(r"(?P<number>[一二两\d])米(?P<rest>[零〇一二三四五六七八九]{1,2}|\d{1,2})(?!\d)")
-_QUARTERS = {"and a quarter": "15", "quarter of an hour": "15", "three quarters": "45"}
+_QUARTERS = {"and a quarter": "15", "quarter of an hour": "15", "three quarters": "45", "一刻": "15", "三刻": "45"}
 _HALF = pattern_of(r"\bhalf\b|半")
 _A_FIGURE = pattern_of(r"[\d零〇一二两三四五六七八九十百千万亿俩仨半]")
 #: Every English word for a number contains one of these.
@@ -204,7 +206,9 @@ def _mean_digit(digits: str) -> float:
 
 
 def _fold_case(text: str) -> str:
-    return text.casefold() if text.isascii() else _OUNCES.sub(" ", unicodedata.normalize("NFKC", text).casefold())
+    if text.isascii():
+        return text.casefold()
+    return _OUNCES.sub(" ", _TEN_THOUSAND.sub("万", unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _all_numbers(plain: str) -> Iterator[str]:
@@ -267,10 +271,12 @@ def _converted(text: str) -> Iterator[str]:
     for found in _METRES.finditer(text) if "米" in text else ():
         rest = parse_number(found["rest"]) if len(found["rest"]) > 1 else 10 * (parse_number(found["rest"]) or 0)
         yield str(100 * (parse_number(found["number"]) or 0) + (rest or 0))
-    if "quarter" in plain:
+    if "quarter" in plain or "刻" in plain:
         yield from (minutes for words, minutes in _QUARTERS.items() if words in plain)
     for found in _JIN.finditer(text) if "斤" in text else ():
-        jin, liang = (float(parse_count(each or "0") or 0) for each in (found["jin"], found["liang"]))
+        jin, liang = (
+            float(parse_count(each or "0") or 0) for each in (found["jin"], (found["half"] and "5") or found["liang"])
+        )
         yield _plain_number(str(Decimal(str(jin + liang / 10)) / 2))
 
 

@@ -149,7 +149,7 @@ class Question:
 
     @property
     def asks_of_us(self) -> bool:
-        """Whether it asks for a fact about those who talk: where nothing answers it, they are to be told so.
+        """Whether it asks for a fact about those who talk: where nothing answers it, the reply is to say so.
 
         >>> texts = ("Where did I park?", "Can you recommend me a book?", "我几号去看牙？", "我前几天去看牙了")
         >>> [parse_question(text, date(2026, 10, 1)).asks_of_us for text in texts]

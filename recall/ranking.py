@@ -112,7 +112,7 @@ def score_parts(e: Evidence) -> dict[str, Floats]:
     """Every part, unweighted.
 
     What is around a message counts as far as neighbouring messages are alike for this question (``cohesion``); where
-    they are not, the message counts by itself (``words_apart``, ``dense_apart``). Vectors count as far as they are
+    they are not, the message counts alone (``words_apart``, ``dense_apart``). Vectors count as far as they are
     clear: an embedder finds a language it does not speak all alike. For a remark they weigh more than words do, so
     there they fade sooner.
     """

@@ -42,7 +42,7 @@ Amount = Literal["nothing", "little", "best", "enough"]
 
 #: The weights that tell kinds of messages apart, and examples for other embedders. ``bench.message_kinds`` makes it.
 KINDS_FILE = Path(__file__).parent / "message_kinds.json"
-#: In fewer turns than this no word is rare yet: what is held is weighed as if there were so many.
+#: In fewer turns than this no word is rare yet: words are weighed as if there were so many.
 _FEW = 150
 #: What a message needs memory by: its kind and this much of the confidence, together this and more.
 _OF_CONFIDENCE, _LEAST_NEED = 0.05, -0.5
@@ -55,7 +55,7 @@ _RARE = 0.4
 #: How far what was found is about a message: the nearness and this much of the confidence. From here on a question
 #: about oneself is answered rather than not.
 _ABOUT_BY_CONFIDENCE, _ANSWERED = 0.033, 0.22
-#: The least confidence for a question about others; where it names whom the history has heard of; where all of the
+#: The least confidence for a question about others; where it names whom the history knows; where all of the
 #: history would fit into the budget.
 LEAST, LEAST_OF_KNOWN, LEAST_IN_LITTLE = -1.85, -3.5, -4.0
 #: The least for what seeks nothing, where the kind of message is unknown.
@@ -168,18 +168,18 @@ def _read_kinds() -> dict[str, Any]:
 class Features:
     """What speaks for a memory being there at all. Shares are of the question's weight in rare words.
 
-    ``held``: the most that one turn holds. ``held_near``: the same, each turn read with the turns next to it.
-    ``heard``: what was ever said by anybody. ``best``: the best BM25, and ``rare`` the same as a share of what the
+    ``shared``: the most in one turn. ``shared_near``: the same, each turn read with the turns next to it.
+    ``said``: what was ever said by anybody. ``best``: the best BM25, and ``rare`` the same as a share of what the
     four rarest words could give. ``terms`` and ``messages`` count. ``likeness``: the built-in embedder's similarity
     between the question and the likeliest turns, which means the same whatever embedder is in use. ``near``: how far
     the three nearest turns stand above unrelated sentences by the embedder in use; 0 without one. ``kind``: of
     ``MessageKinds``. ``across``: question and turns share no script, so that words cannot tell. ``known``: the question
-    calls by name what was heard of. ``fits``: the whole history would fit into the budget.
+    calls by name what is in the memory. ``fits``: the whole history would fit into the budget.
     """
 
-    held: float
-    held_near: float
-    heard: float
+    shared: float
+    shared_near: float
+    said: float
     best: float
     rare: float
     terms: int
@@ -204,9 +204,9 @@ def read_features(evidence: Evidence, messages: int, likeness: float) -> Feature
     near = counts + from_neighbours(counts, evidence.joined, (1.0,))
     best = bm25(counts, rare, evidence.lengths, evidence.mean_length, k1=1.2, b=0.6).max()
     return Features(
-        held=float((share @ (counts > 0)).max()),
-        held_near=float((share @ (near > 0)).max()),
-        heard=float((share * (counts.sum(axis=1) > 0)).sum()),
+        shared=float((share @ (counts > 0)).max()),
+        shared_near=float((share @ (near > 0)).max()),
+        said=float((share * (counts.sum(axis=1) > 0)).sum()),
         best=float(best),
         rare=float(best) / max(1.0, float(sum(sorted(rare.tolist())[-4:]))),
         terms=len(counts),
@@ -222,20 +222,15 @@ def confidence(found: Features) -> float:
     """
     return (
         -4.06
-        - 4.32 * found.held
-        + 4.02 * found.held_near
-        + 2.11 * found.heard
+        - 4.32 * found.shared
+        + 4.02 * found.shared_near
+        + 2.11 * found.said
         + 0.52 * math.log(max(found.best, 0.1))
         + 1.67 * found.rare
         - 0.71 * math.log(found.terms + 1)
         - 0.57 * math.log(min(max(found.messages, _FEW), 1500))
         + 18.2 * found.likeness
     )
-
-
-def is_of_ourselves(text: str) -> bool:
-    """Whether a message speaks of those who talk."""
-    return bool(_OURSELVES.search(text))
 
 
 def judge(found: Features, question: str, *, seeks: bool) -> Amount:
@@ -247,13 +242,13 @@ def judge(found: Features, question: str, *, seeks: bool) -> Amount:
         return "enough" if _is_relevant_by_words(found, question, seeks=seeks) else "nothing"
     sure = LEAST if found.across else confidence(found)
     about, personal = found.near + _ABOUT_BY_CONFIDENCE * sure, found.kind >= _PERSONAL_KIND
-    is_unheard_of = not (personal or found.heard or about >= -NEAR)
-    if (found.kind + _OF_CONFIDENCE * sure < _LEAST_NEED or is_unheard_of) and sure < _SURE:
+    is_unknown = not (personal or found.said or about >= -NEAR)
+    if (found.kind + _OF_CONFIDENCE * sure < _LEAST_NEED or is_unknown) and sure < _SURE:
         return "nothing"
     enough: Amount = "best" if found.kind < 0.0 else "enough"
     if not seeks:
         return enough
-    if personal or is_of_ourselves(question):
+    if personal or _OURSELVES.search(question):
         return enough if about >= _ANSWERED or seeks_several(question) else "little"
     return enough if _is_relevant_by_words(found, question, seeks=True) else "nothing"
 
@@ -269,9 +264,9 @@ def _is_relevant_by_words(found: Features, question: str, *, seeks: bool) -> boo
         return True
     if found.across:
         return found.near >= NEAR
-    if not is_of_ourselves(question):
+    if not _OURSELVES.search(question):
         return found.fits and bool(_PERSONAL.search(question))
-    return found.fits or found.held / _RARE + max(found.near, 0.0) / NEAR >= 1.0
+    return found.fits or found.shared / _RARE + max(found.near, 0.0) / NEAR >= 1.0
 
 
 # -- requests to forget --------------------------------------------------------------------------------------

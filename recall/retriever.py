@@ -318,7 +318,7 @@ def _weigh_remark(searched: Candidates, ranked: ranking.Ranked, searches: int) -
 
 
 def _read_questions(said: Sequence[str], request: RecallRequest) -> list[questions.Question]:
-    """The questions to search for: each by itself if they are apart, else the input with the last round, and alone."""
+    """The questions to search for: each alone if they are apart, else the input with the last round, and alone."""
     today = request.now.date()
     own = said if request.apart else said[-1:]
     each = [questions.parse_question(resolve_references(query, request.recent), today) for query in own]

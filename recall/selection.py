@@ -1,6 +1,6 @@
 """From scores to a recollection: the best turns and summaries that the budget has room for, and why each was chosen.
 
-The budget is of tokens as they stand in a prompt, with all that a memory is wrapped in there. Hits fill it best
+The budget is of tokens as they are in a prompt, with all that a memory is wrapped in there. Hits fill it best
 first, each with less room than the one before it: the further down a turn stands, the less likely it is what was
 looked for. A long turn is cut to what was found in it; a neighbour comes along only where a hit needs it.
 """
@@ -46,15 +46,15 @@ _EXTERNAL, LEGEND = 45, 110
 _NUMBERS = 12
 #: The hit that has half the room of the best one, counted from 0, and the least room of any, in characters.
 _HALF, _LEAST = 8, 150
-#: A turn handed over only for its context has no reason of its own.
+#: A turn shown only for its context has no reason of its own.
 _NO_REASON = Why(query="", score=0.0)
-#: How many summaries are looked up for each that is handed over: not every session has one.
+#: How many summaries are looked up for each that is shown: not every session has one.
 _SPARE = 4
 #: The share of the budget that facts may take.
 _FACTS = 0.15
 #: The share of the budget that summaries may take, the same with their marks, and what a long one is cut to.
 _SUMMARIES, _MARKED_SUMMARIES, _LONG_SUMMARY = 0.08, 0.25, 250
-#: What a turn scored with the input by itself counts so much beside the better of its scores.
+#: What a turn scored with the input alone counts so much beside the better of its scores.
 _BOTH = 0.1
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
 _SHORT = 36
@@ -90,7 +90,7 @@ class RankedSearch:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What is handed over: ``messages`` and ``facts``, ``summaries`` best first, and the ids of the hits, best
+    """What is selected: ``messages`` and ``facts``, ``summaries`` best first, and the ids of the hits, best
     first.
     """
 
@@ -102,7 +102,7 @@ class Selected:
 
 @dataclass(frozen=True)
 class _Laid:
-    """What could be handed over of what was said: by row, the hits with their reasons, best first, and all without.
+    """What could be selected of what was said: by row, the hits with their reasons, best first, and all without.
 
     ``around``: the rows that a hit needs to be understood. ``cost``: the tokens of each row.
     """
@@ -134,7 +134,7 @@ def cut(scores: Sequence[float], count: int, *, share: float) -> int:
 
 
 class Selector:
-    """Reads what is handed over from the archive; what is no longer there is left out.
+    """Reads what is selected from the archive; what is no longer there is left out.
 
     With ``cutting``, weak hits are left out even where there is room. The summary of the present session stands
     in the context already.
@@ -190,7 +190,7 @@ class Selector:
         """The rows of the best turns, best first; each counts with the question that found it best.
 
         A score counts by how far it stands above the mean of its pool, so that those of two questions compare. What
-        the input found by itself beside what came before it counts a little more: what both find is the likelier.
+        the input found alone beside what came before it counts a little more: what both find is the likelier.
         """
         best: dict[int, _Best] = {}
         for found in searches:
@@ -338,7 +338,7 @@ def fit_budget(found: Iterable[_Memory], cost: Callable[[_Memory], int], budget:
 
 
 def make_room(found: Recollection, tokens: int) -> Recollection:
-    """The recollection without its weakest messages, until what is left takes no more than these tokens."""
+    """The recollection without its weakest messages, until the rest takes no more than these tokens."""
     weakest = [*(message.text_id for message in found.messages if not message.hit), *reversed(found.ranked)]
     while weakest and cost_of_recollection(found) > tokens:
         dropped = weakest.pop(0)
@@ -402,7 +402,7 @@ def _keep_best(best: dict[int, _Best], key: int, one: _Best) -> None:
 
 
 def _why(best: _Best, said: str) -> Why:
-    """Why a turn was found; the words it shares with the question as they stand in it, where they do."""
+    """Why a turn was found; the words it shares with the question as they are in it, where they are."""
     searched, ranked = best.found.searched, best.found.ranked
     counts = searched.pool.counts[:, best.at].tolist()
     terms = tuple(term for term, count in zip(searched.terms, counts, strict=True) if count)
@@ -412,7 +412,7 @@ def _why(best: _Best, said: str) -> Why:
 
 
 def _recalled(message: Message, said: str, marks: tuple[Annotation, ...], place: int) -> RecalledMessage:
-    """A message that is handed over only for its context."""
+    """A message that is shown only for its context."""
     cut = said != message.words
     return RecalledMessage(
         message.text_id, message.session_id, message.timestamp, message.role, PREFIX[message.role] + said, False,
@@ -463,7 +463,7 @@ def choose(
 
 
 def cost_of_text(text: str) -> int:
-    """Tokens of this text in a record, written as it stands in a prompt."""
+    """Tokens of this text in a record, written as it is in a prompt."""
     return ENTRY + estimate(encode_json(text))
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Literal
@@ -116,14 +117,6 @@ _SLOT = tuple[str, str]
 _Columns = dict[str, object]
 
 
-@dataclass
-class _Affected:
-    """What is to be settled: facts by number, and slots."""
-
-    facts: set[int]
-    slots: set[_SLOT]
-
-
 @dataclass(frozen=True)
 class FactLog:
     """Writes the tables ``note``, ``fact``, ``relation`` and ``fact_event``, and what is open with them.
@@ -159,7 +152,7 @@ class FactLog:
             changed = self._add_changes(tx, learned.window.name, learned.changes, facts, now)
             self.matters.add(tx, learned.window.name, matters, messages, now)
             self.windows.mark_read(tx, learned.window, learned.rejected, now)
-            self._settle_states(tx, _Affected({*facts.values(), *changed}, set()))
+            self._settle_states(tx, {*facts.values(), *changed})
             self._index_renamed(tx, names)
         return True
 
@@ -220,7 +213,7 @@ class FactLog:
             changed = self._add_changes(tx, window, [one for one in changes if one.by in found], found, now)
             if not window:
                 self.saves.drop(tx)
-            self._settle_states(tx, _Affected({*found.values(), *changed}, set()))
+            self._settle_states(tx, {*found.values(), *changed})
 
     def _add_changes(
         self, tx: Transaction, window: str, changes: Iterable[Change], facts: Mapping[str, int], now: str
@@ -260,7 +253,7 @@ class FactLog:
             wrong = self.facts.with_ids([fact])
             self.erased.add_values(tx, [one for one in wrong if new is None or value_of(one) != value_of(new)])
             self.saves.drop(tx)
-            self._settle_states(tx, _Affected({number, by or number}, set()))
+            self._settle_states(tx, {number, by or number})
             self._index_renamed(tx, names)
         return True
 
@@ -283,7 +276,7 @@ class FactLog:
                 return False
             _add_event(tx, known[0]["seq"], "kept" if kept else "let_go", now, None, now)
             self.saves.drop(tx)
-            self._settle_states(tx, _Affected({known[0]["seq"]}, set()))
+            self._settle_states(tx, {known[0]["seq"]})
         return True
 
     def undo_decision(self, fact: str) -> bool:
@@ -348,7 +341,7 @@ class FactLog:
         acted_on = self._read_numbers(f"SELECT fact FROM fact_event WHERE by_fact IN {EACH}", list(facts))
         acted_on += self._read_numbers(f"SELECT fact FROM fact_event WHERE seq IN {EACH}", list(events))
         alone = self.facts.database.run(f"{_LEARNED} WHERE single = 1 AND seq IN {EACH}", list(facts))
-        touched = _Affected({*acted_on} - {*facts}, {_slot_of(row) for row in alone})
+        touched, slots = {*acted_on} - {*facts}, {_slot_of(row) for row in alone}
         names = self.facts.corrected_names()
         tx.many("DELETE FROM fact_event WHERE seq = ?", [(one,) for one in events])
         self.index.set_facts(tx, [(number, "") for number in facts])
@@ -357,7 +350,7 @@ class FactLog:
         tx.many(put_right, [(one,) for one in facts])
         tx.many("DELETE FROM fact WHERE seq = ?", [(one,) for one in facts])
         tx.many("DELETE FROM note WHERE seq = ?", [(one,) for one in notes])
-        self._settle_states(tx, touched)
+        self._settle_states(tx, touched, slots)
         self._index_renamed(tx, names)
 
     def index_all(self, tx: Transaction) -> None:
@@ -379,13 +372,13 @@ class FactLog:
             touched = [one.number for one in self.facts.all() if any(name in one.all_words for name in names)]
             self._index_numbered(tx, touched)
 
-    def _settle_states(self, tx: Transaction, touched: _Affected) -> None:
-        """Compute the states of facts, and of all that share a slot with them; what leaves a slot is written first."""
-        acted_on = self._read_numbers(f"SELECT fact FROM fact_event WHERE by_fact IN {EACH}", list(touched.facts))
-        wanted = list({*touched.facts, *acted_on})
+    def _settle_states(self, tx: Transaction, facts: set[int], slots: AbstractSet[_SLOT] = frozenset()) -> None:
+        """Compute the states of facts, of all in these slots or in theirs; what leaves a slot is written first."""
+        acted_on = self._read_numbers(f"SELECT fact FROM fact_event WHERE by_fact IN {EACH}", list(facts))
+        wanted = list({*facts, *acted_on})
         found = self.facts.database.run(f"{_LEARNED} WHERE seq IN {EACH}", wanted) if wanted else []
         rows = {row["seq"]: row for row in found}
-        slots = touched.slots | {_slot_of(row) for row in rows.values() if _is_alone(row)}
+        slots = slots | {_slot_of(row) for row in rows.values() if _is_alone(row)}
         groups: dict[_SLOT, list[Row]] = {}
         for slot in slots:
             query = f"{_LEARNED} WHERE slot_subject = ? AND slot_attribute = ? AND window_id <> ''"

@@ -183,7 +183,7 @@ def open_private(path: Path) -> int:
     return descriptor
 
 
-def lock_now(descriptor: int, mode: int = fcntl.LOCK_EX) -> bool:
+def lock_now(descriptor: int, mode: int) -> bool:
     """Whether a lock is free, and taken by that. Raises OSError where there are no locks."""
     try:
         fcntl.flock(descriptor, mode | fcntl.LOCK_NB)

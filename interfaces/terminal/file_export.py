@@ -299,7 +299,7 @@ def restore_whole(
             screen.line(words.say("import.whole_elsewhere", path=path), "warning")
             return False
         try:
-            restore_portable(whole.schema, whole.rows, settings_folder, clock, prepare)
+            restore_portable(*whole, settings_folder, clock, prepare)
         except (JsonError, errors.Damaged) as fault:
             details = fault.details if isinstance(fault, errors.Damaged) else {"reason": fault}
             reason = details.get("what") or details.get("reason")

@@ -138,9 +138,12 @@ class ServedRow:
 
 
 def _make_rows(cursor: psycopg.Cursor[Any]) -> Any:
-    if cursor.description is None:
+    result = cursor.pgresult
+    if result is None or not result.nfields:
         return no_result
-    return partial(ServedRow, {column.name: place for place, column in reversed([*enumerate(cursor.description)])})
+    # ``description`` says more of each column, which takes ten times as long.
+    names = [result.fname(place) or b"" for place in range(result.nfields)]
+    return partial(ServedRow, {name.decode(): place for place, name in reversed([*enumerate(names)])})
 
 
 class _Untyped(adapt.Dumper):

@@ -87,7 +87,7 @@ class Gate:
         try:
             again = programs.open_private(self._path.with_name(f".{self._path.name}.gate"))
             try:
-                excludes = not programs.lock_now(again)
+                excludes = not _is_locked(again)
             finally:
                 os.close(again)
         except OSError:
@@ -110,7 +110,7 @@ class Gate:
         """
         queue, gate = self._descriptors
         try:
-            if not (programs.lock_now(queue) and programs.lock_now(gate)):
+            if not (_is_locked(queue) and _is_locked(gate)):
                 self._wait()
             head = os.pread(gate, _PASSED + 1, 0)
             before = head[:_PASSED] if head[_PASSED:] == b"\0" else b""
@@ -138,15 +138,15 @@ class Gate:
     def _wait(self) -> None:
         """Wait in the queue, then for the gate; past a program in front of us that was stopped while it waited."""
         queue, gate = self._descriptors
-        started, reported, waits = time.monotonic(), False, programs.lock_now(queue)
-        while not (waits and programs.lock_now(gate)):
+        started, reported, waits = time.monotonic(), False, _is_locked(queue)
+        while not (waits and _is_locked(gate)):
             waited = time.monotonic() - started
-            if not waits and waited > _PASS_BY and programs.lock_now(gate):
+            if not waits and waited > _PASS_BY and _is_locked(gate):
                 return
             if waited > (_PATIENCE if reported else _REPORT):
                 reported = self._describe_wait(reported, started)
             time.sleep(_LOOK)
-            waits = waits or programs.lock_now(queue)
+            waits = waits or _is_locked(queue)
 
     def _describe_wait(self, reported: bool, started: float) -> bool:
         """Say once who is inside, then raise DataInUse."""
@@ -158,6 +158,15 @@ class Gate:
             raise errors.DataInUse("storage.writing", **inside)
         self._report(inside)
         return True
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Whether a lock was free, and is ours by that. Raises OSError."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class SqliteDatabase:

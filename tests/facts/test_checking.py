@@ -467,7 +467,7 @@ def test_a_question_that_gives_an_answer_its_day_is_evidence_too() -> None:
         ("I'll be 36, my birthday is on 3 May.", "Mara's birthday is on 3 May.", "birthday", "stated"),
         ("I'll have a party, my birthday is on 3 May.", "Mara is going to celebrate on 3 May.", "birthday", "planned"),
         ("I'll have a party on 3 May.", "Mara has a party on 3 May.", "plan", "planned"),
-        ("If I were a king my birthday would be on 3 May.", "Mara's birthday is on 3 May.", "birthday", "planned"),
+        ("If I were a king my birthday would be on 3 May.", "Mara's birthday is on 3 May.", "birthday", "supposed"),
     ],
 )
 def test_a_birthday_that_lies_ahead_is_no_plan(said: str, statement: str, attribute: str, stance: str) -> None:

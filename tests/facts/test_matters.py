@@ -184,6 +184,64 @@ def test_a_day_is_void_once_it_is_moved_and_not_because_something_else_was(text:
     assert [one.status for one in said(text, later, opens="2026-11-17T09:00:00+01:00")] == [status]
 
 
+#: Said on Monday 16 November; then, in a later talk, something else.
+LATER = """
+closed|event|My driving test is on Thursday, third time lucky.|2026-11-19T18:00|Hit the kerb, so that was that.
+closed|event|First choir evening on Wed at 6.|2026-11-18T21:00|Sang the whole hour, feel lighter.
+closed|event|Flying to Oslo on Friday.|2026-11-18T12:00|The airline is on strike, we're staying home.
+closed|event|Picnic on Saturday!|2026-11-18T12:00|The forecast is awful, so we scrapped it.
+closed|event|The piano tuner comes on Friday.|2026-11-18T12:00|He phoned, he can only do the 2nd of December.
+closed|deadline|The essay is due on Friday, no words yet.|2026-11-18T21:00|3000 words, submitted, I'm free.
+closed|worry|I think my job is on the line.|2026-11-18T21:00|The boss took me aside, I'm safe!
+closed|event|周四考驾照，手抖。|2026-11-19T18:00|又挂了，倒库压线。
+closed|event|周三开家长会。|2026-11-18T21:00|老师居然夸了他。
+closed|event|周六全家去植物园。|2026-11-18T20:00|娃发烧，在家看动画。
+closed|event|周五去音乐节。|2026-11-18T20:00|主办方把票钱退回来了。
+closed|event|20号装宽带。|2026-11-18T11:00|师傅说没端口，给我排到26号了。
+closed|deadline|周五之前要把材料给人事。|2026-11-18T20:00|跑了一上午，总算都收走了。
+closed|worry|女儿烧到39度，怎么办。|2026-11-18T20:00|今早活蹦乱跳上学去了。
+pending|event|My driving test is on Thursday.|2026-11-18T20:00|What do you think of this soup?
+pending|event|My driving test is on Thursday.|2026-11-18T20:00|Made lentil soup, it turned out great.
+pending|event|My mother's biopsy is on Wednesday.|2026-11-18T20:00|The machines at work broke down, we stood about all day.
+pending|event|周四考驾照，手抖。|2026-11-18T20:00|中午的麻辣烫真香。
+pending|event|我妈周三做活检。|2026-11-18T20:00|今天厂里设备不转，站着干等。
+pending|deadline|周五之前要把材料给人事。|2026-11-18T20:00|推荐部电影吧。
+"""
+
+
+@pytest.mark.parametrize("case", LATER.strip().splitlines())
+def test_a_later_account_closes_what_it_is_about_in_any_words_and_other_talk_does_not(case: str) -> None:
+    status, kind, text, at, later = case.split("|")
+    said = [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": kind},
+            {"at": f"{at}:00+01:00", "who": "user", "text": later}]  # fmt: skip
+    assert [one.status for one in matters_of({"said": said, "opens": "2026-11-21T09:00:00+01:00"})] == [status]
+
+
+@pytest.mark.parametrize(
+    ("text", "opened"),
+    [
+        ("My son has his first football match on Sunday.", True),
+        ("We're moving house on Saturday and nothing is packed.", True),
+        ("Weds I present the numbers to the whole board.", True),
+        ("周六同学聚会，估计要喝多。", True),
+        ("明儿带猫去绝育 周末好像要降温", True),
+        ("My hairdresser opens her own salon on Saturday.", False),
+        ("My flatmate has an interview on Thursday.", False),
+        ("The lad at the chippy leaves on Sunday.", False),
+        ("Tomorrow I run away with the circus.", False),
+        ("Provided the sitter turns up we see the film on Saturday.", False),
+        ("听保安说三单元那家周日办满月酒。", False),
+        ("楼下理发店小哥周日结婚。", False),
+        ("明天我就去少林寺出家。", False),
+        ("周三照例下棋。", False),
+    ],
+)
+def test_an_event_is_the_persons_own_or_of_those_close_and_neither_a_guess_nor_a_fancy(text: str, opened: bool) -> None:
+    case = {"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": "event"}],
+            "opens": "2026-11-16T21:00:00+01:00"}  # fmt: skip
+    assert bool(matters_of(case)) is opened
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -90,14 +90,6 @@ def test_a_chinese_sentence_that_does_not_say_it(said: str, statement: str, why:
     assert reason(statement, talk("2025-05-17", said), 1, names=CHEN, subject="陈默") == why
 
 
-def test_a_relation_of_the_other_gender_is_not_meant() -> None:
-    said = talk("2025-05-17", "Fine, only her knee was operated on.")
-    assert reason("Mara's father had a knee operated on.", said, 1, subject="Mara's father", about="other") == "subject"
-    assert reason("Mara's mother had a knee operated on.", said, 1, subject="Mara's mother", about="other") == ""
-    said = talk("2025-05-17", "My mum can't stand his music.")
-    assert reason("Mara's mother can't stand his music.", said, 1, subject="Mara's mother", about="other") == ""
-
-
 @pytest.mark.parametrize(
     ("said", "statement", "subject"),
     [
@@ -189,23 +181,35 @@ def test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote(said: str, sta
         (["My vet says Pickle is too heavy."], "Pickle is too heavy.", {"subject": "Pickle", "about": "other"}, ""),
         (["I gave my keys to Luis in May."], "Luis died in May.", {"subject": "Luis", "about": "other"}, "unsaid"),
         (["We buried Luis in May."], "Luis died in May.", {"subject": "Luis", "about": "other"}, ""),
-        (["I earn 42k, which is six more than at the agency."], "Mara earned 42,000 at the agency.", {}, "number"),
         (["I earn 42k, which is six more than at the agency."], "Mara earned 36,000 at the agency.", {}, ""),
         (["一个月八千五，比以前少一千。"], "陈默以前的月薪是9500元。", {"subject": "陈默"}, ""),
         (["My daughter is moving back from Lyon."], "Mara's daughter is moving back from Lyon.",
          {"subject": "Mara's daughter", "about": "other"}, ""),
-        (["My boss was late. His daughter is five today."], "Mara's daughter is five.",
-         {"subject": "Mara's daughter", "about": "other"}, "subject"),
-        (["老板今天请假，他女儿五岁了。"], "陈默的女儿五岁了。", {"subject": "陈默的女儿", "about": "other"}, "subject"),
         (["今天我女儿五岁了。"], "陈默的女儿五岁了。", {"subject": "陈默的女儿", "about": "other"}, ""),
-        (["My mother-in-law lives in Leeds."], "Mara's mother lives in Leeds.",
-         {"subject": "Mara's mother", "about": "other"}, "subject"),
-        (["I saw Tom today.", "> Where do you live?", "In Leeds, near the park."], "Tom lives in Leeds.",
-         {"subject": "Tom", "about": "other", "known": ("Tom",)}, "subject"),
-        (["Hi.", "> Do you still drive the bus?", "Still do, line 4."], "Sofie drives the bus line 4.",
-         {"subject": "Sofie", "about": "other", "known": ("Sofie",)}, "subject"),
-        (["今天见到小唐了。", "> 你住在哪儿？", "苏州，公园旁边。"], "小唐住在苏州。",
-         {"subject": "小唐", "about": "other"}, "subject"),
+        (["They asked 300 for the sofa and 90 for the lamp."], "Mara would pay 300 for the lamp.", {}, "number"),
+        (["沙发三百，台灯九十。"], "陈默的台灯三百。", {"subject": "陈默"}, "number"),
+        (["They asked 300 for the sofa and 90 for the lamp."], "The lamp was 90.", {}, ""),
+        (["I used to take two of them, now it's three."], "Mara takes two of them.", {"quote": "I used to take two"}, "polarity"),
+        (["I used to take two of them, now it's three."], "Mara used to take two of them.", {"quote": "I used to take two"}, ""),
+        (["原先吃一片，现在一片半。"], "陈默吃一片。", {"subject": "陈默", "quote": "原先吃一片"}, "polarity"),
+        (["Ben offered to paint the fence, I said no."], "Ben paints the fence.", {"subject": "Ben", "about": "other"}, "polarity"),
+        (["Ben offered to paint the fence, I said no."], "Ben offered to paint the fence.",
+         {"subject": "Ben", "about": "other"}, ""),
+        (["我弟说他来接我，我说不用。"], "陈默的弟弟来接陈默。", {"subject": "陈默的弟弟", "about": "other"}, "polarity"),
+        (["The door is blue, not grey."], "Mara's door is grey.", {}, "polarity"),
+        (["门是蓝色，不是灰色。"], "陈默的门是灰色。", {"subject": "陈默"}, "polarity"),
+        (["I water his roses, Ben walks my dog."], "Ben waters Mara's roses.", {"subject": "Ben", "about": "other"}, "subject"),
+        (["Nora drives Ben to work."], "Ben drives Nora to work.", {"subject": "Ben", "about": "other"}, "subject"),
+        (["Nora drives Ben to work."], "Nora drives Ben to work.", {"subject": "Nora", "about": "other"}, ""),
+        (["we can get the train, she cant since the fall"], "Mara cannot get the train since his fall.",
+         {"quote": "she cant since the fall"}, "subject"),
+        (["my mate Kyle won two hundred quid"], "Mara won two hundred quid.", {"quote": "won two hundred quid"}, "subject"),
+        (["今天那男的迟到四十分钟。"], "陈默迟到四十分钟。", {"subject": "陈默"}, "subject"),
+        (["The taxi is £38 each way."], "The taxi there and back is £76.", {}, ""),
+        (["瓷砖多买了十二箱，一箱一百零五。"], "多买的瓷砖一共1260元。", {"subject": "瓷砖", "about": "other"}, ""),
+        (["买了两斤半牛肉，他一年挣十八个w。"], "陈默买了1.25公斤牛肉。", {"subject": "陈默"}, ""),
+        (["She's coming Saturday, not this one, the one after."], "Zainab is coming on 30 May 2026.",
+         {"subject": "Zainab", "about": "other", "known": ("Zainab",)}, ""),
         (["she drives, i dont have a license"], "Mara does not have a license.", {"quote": "i dont have a license"}, ""),
         (["her best is 1:48, mine 2:05"], "Mara's best time is 2:05.", {"quote": "mine 2:05"}, ""),
         (["her best is 1:48, mine 2:05"], "Mara's best time is 1:48.", {"quote": "her best is 1:48"}, "subject"),

@@ -267,8 +267,8 @@ OF_ASKING: tuple[Break, ...] = (
         "a save is taken back by the next run after a person decided about a fact",
         "undo",
         "storage/fact_log.py",
-        "            self.saves.drop(tx)\n            self._settle_states(tx, _Affected({number, by or number}, set()))\n",
-        "            self._settle_states(tx, _Affected({number, by or number}, set()))\n",
+        "            self.saves.drop(tx)\n            self._settle_states(tx, {number, by or number})\n",
+        "            self._settle_states(tx, {number, by or number})\n",
         (UNDO + "test_a_save_is_not_taken_back_by_the_next_run_when_something_else_was_done",),
     ),
     Break(

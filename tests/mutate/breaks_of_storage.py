@@ -194,8 +194,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "a program that has just written writes again before those who wait",
         "P12",
         "storage/sqlite/database.py",
-        "            if not (programs.lock_now(queue) and programs.lock_now(gate)):\n                self._wait()\n",
-        "            while not programs.lock_now(gate):\n                time.sleep(_LOOK)\n",
+        "            if not (_is_locked(queue) and _is_locked(gate)):\n                self._wait()\n",
+        "            while not _is_locked(gate):\n                time.sleep(_LOOK)\n",
         (PROGRAMS + "test_whoever_waits_to_write_goes_before_a_program_that_has_just_written",),
     ),
     Break(

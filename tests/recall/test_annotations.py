@@ -12,9 +12,8 @@ from domain.facts import Change, Learned, NewFact, NewNote, Quote, Slot, Window
 from domain.recollection import Annotation
 from facts.slots import find_asked_slots
 from language.scripts import estimate
-from llm import Layers, assemble_prompt
+from llm import Layers, RecordContext, assemble_prompt, prompt_records
 from memory import Memory
-from models.memories import RecordContext, prompt_records
 from recall.embedding import HashedEmbedder
 from recall.retriever import OwnMemories
 from tests.recall.test_retriever import LIMITS, LOG, NOW, StoredLife

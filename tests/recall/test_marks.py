@@ -14,8 +14,8 @@ from domain.facts import Change, Learned, LineEvidence, PersonaDraft, Slot
 from domain.recollection import Annotation
 from domain.records import Round
 from language.scripts import Language
+from llm import annotated_persona
 from memory import Memory
-from models.memories import annotated_persona
 from recall.embedding import HashedEmbedder
 from tests.conftest import Count, SetClock
 from tests.contract.test_knowing import new_fact, new_note, window_of

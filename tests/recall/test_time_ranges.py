@@ -13,8 +13,7 @@ from domain.facts import Change, Slot
 from domain.quotations import check_quotations
 from domain.recollection import RecallLimits, Recollection
 from language.scripts import estimate
-from llm import Layers, assemble_prompt
-from models.memories import ids_shown
+from llm import Layers, assemble_prompt, ids_shown
 from tests.contract.test_knowing import learned, new_fact
 from tests.jobs.writing_chapters import Life, life
 

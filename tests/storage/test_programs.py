@@ -138,16 +138,17 @@ def test_whoever_waits_to_write_goes_before_a_program_that_has_just_written(
     tmp_path: Path, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[int, int]] = []
+    is_locked = database_module._is_locked
 
-    def looked(descriptor: int, mode: int = fcntl.LOCK_EX) -> bool:
+    def looked(descriptor: int) -> bool:
         """Note how often the other one had written when this one was the first in the queue."""
-        locked = lock_now(descriptor, mode)
+        locked = is_locked(descriptor)
         if locked and os.path.samestat(os.fstat(descriptor), os.stat(tmp_path / ".memory.db.queue")):
             ((number,),) = looking.execute("SELECT value FROM meta WHERE key = 'other'").fetchall()
             waiting.append(int(number))
         return locked
 
-    monkeypatch.setattr(programs, "lock_now", looked)
+    monkeypatch.setattr(database_module, "_is_locked", looked)
     with running(SATURATING, tmp_path), closing(sqlite3.connect(database.path, timeout=60)) as looking:
         for _ in range(12):
             waiting: list[int] = []

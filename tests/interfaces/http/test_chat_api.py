@@ -214,9 +214,8 @@ def test_an_unknown_system_instruction_is_not_found_also_when_it_is_somebody_els
     assert api.chat(hello, "bob", system_instruction_id=number).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_request_that_is_wrong_is_refused(api: Served, server: ScriptedServer) -> None:
+    wrong: list[dict[str, Any]] = [
         {"messages": []},
         {"messages": [{"role": "tool", "content": "x"}]},
         {"messages": [{"role": "assistant", "content": "x"}]},
@@ -227,11 +226,10 @@ def test_an_unknown_system_instruction_is_not_found_also_when_it_is_somebody_els
         {"messages": [{"role": "user", "content": "x"}], "max_tokens": 0},
         {"messages": [{"role": "user", "content": "x"}], "system_instruction_id": 2**63},
         {},
-    ],
-)
-def test_a_request_that_is_wrong_is_refused(api: Served, server: ScriptedServer, body: Any) -> None:
-    assert api.ask("POST", "/chat", json=body).status_code == 422
-    assert server.chats == []
+    ]
+    for body in wrong:
+        assert api.ask("POST", "/chat", json=body).status_code == 422, body
+        assert server.chats == [], body
 
 
 def test_a_request_without_a_token_or_with_another_is_refused(api: Served) -> None:
@@ -550,9 +548,8 @@ def test_a_reply_lets_memories_of_three_months_ago_go_behind_it(remembered: Serv
         assert companion.memory.facts.all(current=True)
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "code"),
-    [
+def test_bounds_are_kept(api: Served) -> None:
+    for method, path, code in (
         ("DELETE", "/memory/list", 405),
         ("DELETE", "/memory/0", 404),
         ("DELETE", f"/memory/{2**63 - 1}", 404),
@@ -561,12 +558,10 @@ def test_a_reply_lets_memories_of_three_months_ago_go_behind_it(remembered: Serv
         ("POST", "/memory/clear-old?months=1201", 422),
         ("POST", "/memory/clear-old?months=1200", 200),
         ("GET", "/memory/list?limit=0", 422),
-    ],
-)
-def test_bounds_are_kept(api: Served, method: str, path: str, code: int) -> None:
-    answer = api.ask(method, path)
-    assert answer.status_code == code
-    assert code != 405 or answer.headers["allow"] == "GET"
+    ):
+        answer = api.ask(method, path)
+        assert answer.status_code == code, (method, path)
+        assert code != 405 or answer.headers["allow"] == "GET", (method, path)
 
 
 def test_memories_of_all_instructions_have_numbers_of_their_own(api: Served) -> None:

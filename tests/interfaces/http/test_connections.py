@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -127,11 +128,11 @@ def test_a_request_with_two_lengths_is_refused_and_hung_up_on(tmp_path: Path, op
     assert came.count(b"HTTP/1.1 ") == 1
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400 + ".0"])
-@pytest.mark.parametrize("path", ["/turn", "/api/v1/chat", "/v1/chat/completions"])
-def test_a_number_that_is_none_is_refused(tmp_path: Path, path: str, number: str) -> None:
+def test_a_number_that_is_none_is_refused(tmp_path: Path) -> None:
+    numbers = ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400 + ".0"]
     with here(tmp_path) as server:
-        body = f'{{"text": "Hello", "messages": [{{"role": "user", "content": "Hi"}}], "temperature": {number}}}'
-        assert server.ask("POST", path, body.encode()).status == 422
+        for number, path in product(numbers, ["/turn", "/api/v1/chat", "/v1/chat/completions"]):
+            body = f'{{"text": "Hello", "messages": [{{"role": "user", "content": "Hi"}}], "temperature": {number}}}'
+            assert server.ask("POST", path, body.encode()).status == 422, (path, number)
         said = '{"text": "NaN and Infinity and 1e999"}'
         assert server.ask("POST", "/turn", said.encode()).status == 200

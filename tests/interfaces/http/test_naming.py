@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +46,26 @@ def model() -> Iterator[ScriptedServer]:
         yield server
 
 
-@pytest.fixture
-def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Server]:
+@contextmanager
+def naming(folder: Path, model: ScriptedServer) -> Iterator[Server]:
     """A server whose one token is for many people."""
     settings = connected(model.base, EMBEDDING_MODEL="built-in")
-    with here(tmp_path, routers=lambda people: [], **settings) as server:
+    with here(folder, routers=lambda people: [], **settings) as server:
         assert server.registry
         server.token = server.registry.add_token("backend", "*")
+        yield server
+
+
+@pytest.fixture
+def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Server]:
+    with naming(tmp_path, model) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One for all calls; each names a person of its own."""
+    with ScriptedServer() as model, naming(tmp_path_factory.mktemp("naming"), model) as server:
         yield server
 
 
@@ -77,15 +90,16 @@ def tool(server: Server, name: str, path: str = "/mcp/full", headers: Any = None
 
 @pytest.mark.parametrize(("method", "path", "body"), CALLS, ids=lambda one: str(one)[:30])
 def test_every_call_with_a_token_for_many_people_names_its_person(
-    served: Server, method: str, path: str, body: Any
+    for_all: Server, method: str, path: str, body: Any
 ) -> None:
-    refused = served.ask(method, path, body)
+    assert for_all.registry
+    before, person = set(for_all.registry.persons()), f"ann of {method} {path}"
+    refused = for_all.ask(method, path, body)
     assert refused.status == 400
     assert "X-User-Id" in sentence(refused)
-    assert served.registry
-    assert served.registry.persons() == []
-    assert served.ask(method, path, body, X_User_Id="ann").status in (200, 201, 404)
-    assert set(served.registry.persons()) <= {"ann"}
+    assert set(for_all.registry.persons()) == before
+    assert for_all.ask(method, path, body, X_User_Id=person).status in (200, 201, 404)
+    assert set(for_all.registry.persons()) - before <= {person}
 
 
 def test_a_tool_with_a_token_for_many_people_names_its_person(served: Server) -> None:
@@ -140,11 +154,14 @@ def test_what_uses_no_memory_needs_no_name(served: Server, model: ScriptedServer
 
 
 @pytest.mark.parametrize(("method", "path", "body"), CALLS, ids=lambda one: str(one)[:30])
-def test_a_token_for_one_person_reaches_no_other_by_a_header(served: Server, method: str, path: str, body: Any) -> None:
-    assert served.registry
-    ann = served.registry.add_token("phone", "ann")
-    assert served.ask(method, path, body, token=ann, X_User_Id="bob").status == 404
-    assert served.registry.persons() == []
+def test_a_token_for_one_person_reaches_no_other_by_a_header(
+    for_all: Server, method: str, path: str, body: Any
+) -> None:
+    assert for_all.registry
+    before = for_all.registry.persons()
+    ann = for_all.registry.add_token(f"phone for {method} {path}", "ann")
+    assert for_all.ask(method, path, body, token=ann, X_User_Id="bob").status == 404
+    assert for_all.registry.persons() == before
 
 
 # -- UTF-8
@@ -174,11 +191,11 @@ def test_a_session_in_a_header_is_read_and_told_in_utf_8(served: Server, model: 
 
 
 @pytest.mark.parametrize("name", ["X_User_Id", "X_Session_Id", "X_OpenWebUI_User_Id", "X_OpenWebUI_Chat_Id"])
-def test_a_header_that_is_not_utf_8_is_refused(served: Server, name: str) -> None:
+def test_a_header_that_is_not_utf_8_is_refused(for_all: Server, name: str) -> None:
     for raw in (ZHANG.encode("gbk"), "Zoë".encode("latin-1")):
         given: Any = {"X_User_Id": "ann", name: raw}
         for path in ("/v1/chat/completions", "/api/v1/chat"):
-            refused = served.ask("POST", path, SAID, **given)
+            refused = for_all.ask("POST", path, SAID, **given)
             assert refused.status == 400
             assert "UTF-8" in sentence(refused)
 

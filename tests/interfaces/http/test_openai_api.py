@@ -38,6 +38,13 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Running]:
         yield served
 
 
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, ScriptedServer]]:
+    """One for all that is refused, after which nothing is stored; and its model."""
+    with ScriptedServer() as model, running(tmp_path_factory.mktemp("refusing"), model) as served:
+        yield served, model
+
+
 @pytest.fixture
 def client(served: Running) -> Iterator[openai.OpenAI]:
     with openai.OpenAI(api_key="none", base_url=f"{served.base}/v1", max_retries=0) as client:
@@ -192,8 +199,9 @@ def test_a_chat_whose_memory_is_being_restored_is_refused_and_never_answered_wit
     ],
 )  # fmt: skip
 def test_a_refusal_of_the_servers_own_key_is_a_bad_gateway_and_others_stay_what_they_are(
-    served: Running, model: ScriptedServer, play: Play, status: int, says: str, *, streams: bool
+    refusing: tuple[Running, ScriptedServer], play: Play, status: int, says: str, *, streams: bool
 ) -> None:
+    served, model = refusing
     model.script(play)
     body = {"model": "m", "messages": of("My cat is Douban."), "stream": streams}
     refused = httpx2.post(f"{served.base}/v1/chat/completions", json=body, timeout=PATIENCE)
@@ -531,16 +539,19 @@ def test_a_stream_is_kept_open_while_the_server_is_silent() -> None:
 
 @pytest.mark.parametrize("name", ["..%2Ffiles", "a/%2E%2E/%2E%2E/files", ".", "a//b"])
 def test_the_name_of_a_model_leads_to_no_other_path_of_the_server(
-    served: Running, model: ScriptedServer, name: str
+    refusing: tuple[Running, ScriptedServer], name: str
 ) -> None:
+    served, model = refusing
+    asked = len(model.requests)
     with closing(http.client.HTTPConnection(served.base.removeprefix("http://"))) as line:
         line.request("GET", f"/v1/models/{name}")
         assert line.getresponse().status == 404
-    assert not model.requests
+    assert len(model.requests) == asked
 
 
 @pytest.mark.parametrize("name", ["org/model:7b", "a%3Fb%23c", "%13", "%E6%A8%A1"])
-def test_any_other_name_of_a_model_is_asked_for_as_it_is(served: Running, model: ScriptedServer, name: str) -> None:
+def test_any_other_name_of_a_model_is_asked_for_as_it_is(refusing: tuple[Running, ScriptedServer], name: str) -> None:
+    served, model = refusing
     with closing(http.client.HTTPConnection(served.base.removeprefix("http://"))) as line:
         line.request("GET", f"/v1/models/{name}")
         assert line.getresponse().status == 404

@@ -31,6 +31,13 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Running]:
         yield served
 
 
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, ScriptedServer]]:
+    """One for all that is refused, after which nothing is stored; and its model."""
+    with ScriptedServer() as model, running(tmp_path_factory.mktemp("refusing"), model) as served:
+        yield served, model
+
+
 @pytest.fixture
 def client(served: Running) -> Iterator[openai.OpenAI]:
     with openai.OpenAI(api_key="none", base_url=f"{served.base}/v1", max_retries=0) as client:
@@ -225,10 +232,12 @@ def test_the_form_of_a_reply_is_asked_for_as_chat_completions_do(client: openai.
     ],
 )
 def test_what_is_not_served_is_one_clear_refusal(
-    client: openai.OpenAI, served: Running, model: ScriptedServer, asked: Any, says: str
+    refusing: tuple[Running, ScriptedServer], asked: Any, says: str
 ) -> None:
-    with pytest.raises(openai.BadRequestError, match=says):
-        client.responses.create(model="m", **asked)
+    served, model = refusing
+    with openai.OpenAI(api_key="none", base_url=f"{served.base}/v1", max_retries=0) as client:
+        with pytest.raises(openai.BadRequestError, match=says):
+            client.responses.create(model="m", **asked)
     assert not model.chats
     assert stored(served) == []
 
@@ -335,7 +344,9 @@ def test_several_prompts_are_answered_each_for_itself(
         {"prompt": "Hi", "suffix": "there"}, {"prompt": ["One.", "Two."], "stream": True},
     ],
 )  # fmt: skip
-def test_a_completion_that_is_not_served_is_refused(client: openai.OpenAI, model: ScriptedServer, asked: Any) -> None:
-    with pytest.raises(openai.BadRequestError):
-        client.completions.create(model="m", **asked)
+def test_a_completion_that_is_not_served_is_refused(refusing: tuple[Running, ScriptedServer], asked: Any) -> None:
+    served, model = refusing
+    with openai.OpenAI(api_key="none", base_url=f"{served.base}/v1", max_retries=0) as client:
+        with pytest.raises(openai.BadRequestError):
+            client.completions.create(model="m", **asked)
     assert not model.chats

@@ -82,8 +82,8 @@ def test_no_key_is_held_while_the_libraries_load(tmp_path: Path) -> None:
         f"pathlib.Path({str(loaded)!r}).touch()\n"
     )
     script.write_text(
-        "import sys\nfrom functools import partial\nimport main\n"
-        "main.make_warmer = partial(main.make_warmer, names=('large_library',))\nsys.exit(main.main())\n"
+        "import sys\nfrom functools import partial\nimport main\nfrom interfaces.terminal import wiring\n"
+        "wiring.make_warmer = partial(wiring.make_warmer, names=('large_library',))\nsys.exit(main.main())\n"
     )
     (tmp_path / "env").touch(0o600)
     where = ("--data-dir", str(tmp_path / "data"), "--env-file", str(tmp_path / "env"))
