@@ -227,7 +227,7 @@ _OF_ANOTHER = pattern_of(
 #: Those whose matters are the person's too.
 _CLOSE = pattern_of(
     r"\b(?:mum|mom|mother|dad|father|parents|sons?|daughters?|kids?|child(?:ren)?|wife|husband|partner|girlfriend|boyfriend|eldest|oldest|youngest|twins|little one"
-    r"|sister|brother|nan|gran\w*|(?:best|oldest) friend|cat|dog|pup\w*)\b"
+    r"|sister|brother|nan|gran\w*|(?:best|oldest) (?:friend|mate)|landlord|landlady|cat|dog|pup\w*)\b"
     r"|[我咱]?[爸妈]|儿子|女儿|闺女|孩子|[我咱]娃|老[婆公]|媳妇|[姐妹哥弟]|[爷奶]{2}|姥[姥爷]|外[婆公]|对象|[男女]朋友|[猫狗]",
     re.IGNORECASE,
 )
@@ -705,8 +705,8 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         return False
     care, relief = matter.sensitivity == "care", _RELIEF.search(words) is not None
     if matter.kind == "worry" and not matter.due_from:
-        over = relief or (row.tells and not _ASIDE.match(words))
-        return not care and over and not _GOES_ON.search(words)
+        settled = relief or (not care and row.tells and not _ASIDE.match(words))
+        return settled and not _GOES_ON.search(words)
     if not matter.due_from:
         return False
     if not begun:
