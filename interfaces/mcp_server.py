@@ -122,11 +122,11 @@ def _tool(caller: _Caller, name: str) -> RegisteredTool:
     def call(ctx: Ctx, user_id: str = "", **arguments: object) -> CallToolResult:
         return caller.call_tool(ctx, name, user_id, arguments)
 
-    return _described_tool(name).model_copy(update={"fn": call})
+    return described_tool(name).model_copy(update={"fn": call})
 
 
 @cache
-def _described_tool(name: str) -> RegisteredTool:
+def described_tool(name: str) -> RegisteredTool:
     """The tool of an operation without what it does: its schemas take most of the time of a start."""
     operation = OPERATIONS[name]
     tool = operation.tool

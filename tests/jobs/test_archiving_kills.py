@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,10 +27,17 @@ from memory import Memory
 from recall.embedding import HashedEmbedder
 from storage import erasure
 from tests.conftest import Count, SetClock
+from tests.interfaces.terminal.pseudo import environment
+from tests.support.warm import Piped
 from tests.test_knowing_kills import KILL_POINTS, Killer
 from tests.torture.kills import ROOT, scratch
 
 _KILLED = 9
+_KILLING = """
+import sys
+from tests.jobs import test_archiving_kills as kills
+kills.kill(kills._LIMITS[sys.argv[1]], int(sys.argv[2]))
+"""
 _SAID = [f"The {what} is in the shed behind number {number}." for number, what in enumerate(
     ("zeppelin", "bicycle", "accordion", "telescope", "wheelbarrow", "trombone"))]  # fmt: skip
 _LIMITS = {mode: ForgetLimit(6, 20, mode) for mode in ("fade", "delete")}
@@ -118,12 +126,14 @@ def watched(folder: Path, limit: ForgetLimit, statement: int) -> None:
 
 
 @pytest.mark.parametrize(("mode", "stride"), [("fade", 24), ("delete", 96)])
-def test_a_kill_leaves_whole_steps_and_the_next_look_goes_on(mode: str, stride: int) -> None:
+def test_a_kill_leaves_whole_steps_and_the_next_look_goes_on(tmp_path: Path, mode: str, stride: int) -> None:
     stride = max(1, stride // KILL_POINTS)
     # Threads of an index that other tests opened would not survive a fork: all is done in a process of its own.
-    command = [sys.executable, "-m", "tests.jobs.test_archiving_kills", mode, str(stride)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    command = [sys.executable, "-c", _KILLING, mode, str(stride)]
+    place: dict[str, Any] = {"cwd": ROOT, "env": environment(tmp_path), "stdin": subprocess.DEVNULL}
+    with Piped(command, **place, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        said = process.communicate()[1].decode()
+    assert process.returncode == 0, said
 
 
 def kill(limit: ForgetLimit, stride: int) -> None:
@@ -148,7 +158,3 @@ def kill(limit: ForgetLimit, stride: int) -> None:
             shutil.rmtree(tried)
             statement += stride
         assert statement > 10
-
-
-if __name__ == "__main__":
-    kill(_LIMITS[sys.argv[1]], int(sys.argv[2]))

@@ -41,8 +41,9 @@ def test_others_pay_it_all():
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    """A small program with its tests."""
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small program with its tests, which need no plugin of pytest: to load them is most of a run."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for name, text in {"shop/prices.py": SOURCE, "tests/shop/test_prices.py": TEST, "tests/test_else.py": ""}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")

@@ -166,12 +166,17 @@ def _modules_of_ours() -> Iterator[str]:
 
 
 def _make_what_every_run_makes() -> None:
-    """The file of a new database, which a process makes once and copies, and the compiled patterns."""
+    """The file of a new database, which a process makes once and copies, the tools, and the compiled patterns."""
     from domain.patterns import pattern_of
+    from interfaces.mcp.server import described_tool
+    from interfaces.operations import OPERATIONS
     from storage.sqlite.schema import empty_database, expected_scripts
 
     empty_database()
     expected_scripts()
+    for name, operation in OPERATIONS.items():
+        if operation.tool:
+            described_tool(name)
     late = type(pattern_of(""))
     for pattern in [one for one in gc.get_objects() if type(one) is late]:
         pattern.search  # noqa: B018

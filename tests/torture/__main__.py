@@ -188,6 +188,7 @@ PROMISES = (
             "tests/facts/test_persona_lines.py",
             "tests/facts/test_summary_checks.py",
             "tests/jobs/test_persona_update.py",
+            "tests/jobs/test_tree_any_order.py",
             "tests/test_survivors.py -k p20",
         ),
     ),

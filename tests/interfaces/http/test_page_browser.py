@@ -31,6 +31,13 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def silent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One whose pages alone are tried: no one says anything."""
+    with here(tmp_path_factory.mktemp("silent"), routers=lambda people: []) as server:
+        yield server
+
+
 @pytest.fixture
 def model() -> Iterator[ScriptedServer]:
     with ScriptedServer() as server:
@@ -273,8 +280,8 @@ def drawn(page: Page, text: str) -> str:
         ("**open", "<p>**open</p>"),
     ],
 )  # fmt: skip
-def test_markdown_is_shown_as_what_it_means(browser: Browser, served: Server, text: str, shown: str) -> None:
-    assert drawn(opened(browser, served), text) == shown
+def test_markdown_is_shown_as_what_it_means(browser: Browser, silent: Server, text: str, shown: str) -> None:
+    assert drawn(opened(browser, silent), text) == shown
 
 
 def test_hostile_markdown_is_inert(browser: Browser, served: Server) -> None:
@@ -300,9 +307,9 @@ def test_hostile_markdown_is_inert(browser: Browser, served: Server) -> None:
 
 @pytest.mark.parametrize("piece", ["[", "*a ", "**", "`", "> ", "- ", "<blockquote>", "|", "# ", "h", "[a](", "~~x"])
 def test_markdown_of_any_length_makes_about_as_many_elements_as_it_has_characters(
-    browser: Browser, served: Server, piece: str
+    browser: Browser, silent: Server, piece: str
 ) -> None:
-    page = opened(browser, served)
+    page = opened(browser, silent)
     drawn(page, piece * 20_000)
     assert page.js("window.drawn.querySelectorAll('*').length") <= 20_000 * len(piece)
     assert page.js("document.body.dataset.ready") == "yes"
