@@ -67,6 +67,8 @@ _DO_NOT_ASK = pattern_of(
     r"|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提(?!前|醒))|(?:[这那](?:个|件|些)?(?:事|个|些)|它)[^，。！？]{0,4}不(?:聊|说|谈|提)了|不(?:聊|说|谈|提)[这那它]|打住|翻篇",
     re.IGNORECASE,
 )
+#: What points back, before a refusal: with other words there it names its own subject.
+_DEMONSTRATIVE = pattern_of(r"\b(?:it|that|this)\b|[这那](?:事|个|件|茬|回|次|些)|它", re.IGNORECASE)
 #: In the message that tells of a matter, a refusal is about it only with a word for it, or with none at the end.
 _DO_NOT_ASK_OF_IT = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to|not|rather not) (?:\w+ )?(?:want to )?(?:ask|remind|bring|mention|talk|speak|discuss|hear|think)(?:ing)?"
@@ -148,7 +150,7 @@ _GIVEN = pattern_of(
 )
 #: After the day: it does not take place, or not with the person.
 _CALLED_OFF = pattern_of(
-    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|scrapped|binned|ditched|axed|scratched|rained off|refund\w*)\b"
+    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|excused|exempt\w*|scrapped|binned|ditched|axed|scratched|rained off|refund\w*)\b"
     r"|\b(?:pull(?:ed|ing)|back(?:ed|ing)|dropp(?:ed|ing)) out\b|\b(?:bailed|chickened out|changed my mind|decided (?:not to|against))\b|\b(?:i'm|im|we're|we are|i am) not going\b"
     r"|\btook (?:it|that|this) off (?:me|us|my)\b|\b(?:gave|given|giving) (?:it|that|this) to\b|\bsomeone else\b|\b(?:don't|do not|dont) (?:have|need) to\b|\boff the hook\b|\bno need any ?more\b"
     r"|\b(?:nothing to do with|doesn't (?:concern|affect|apply to)) (?:me|us)\b|\bnot (?:my|our) (?:problem|turn|class|team|kid|child)\b"
@@ -263,6 +265,8 @@ _TO_COME = pattern_of(
 )
 #: What makes a day that of a deadline, around it.
 _OWED_BY = pattern_of(r"\b(?:by|before|until|till|due) +\| |\| *(?:之?前|截止)", re.IGNORECASE)
+#: A part of the day it is said on, which may be still to come.
+_LATER_TODAY = pattern_of(r"tonight|tonite|evening|afternoon|今晚|晚上|下午|傍晚", re.IGNORECASE)
 #: An expression that means a time before.
 _LAST = pattern_of(r"last|past|上", re.IGNORECASE)
 #: The speaker, alone or with others.
@@ -444,10 +448,17 @@ def _is_called_off(sentence: Sentence, source: Source, quoted: str) -> bool:
 
 
 def _times_of(text: str, said: date, quoted: str) -> list[TimeExpression]:
-    """The times in the quoted words of a sentence; where these name none, all of it."""
-    found = read_times(text, said)
+    """The times in the quoted words of a sentence; where these name none, all of it. "Wed the 14th" is the 14th."""
+    times = read_times(text, said)
+    dated = [one for one in times if one.kind in ("day of month", "day", "date")]
+    found = [one for one in times if one.kind != "weekday" or not any(_is_beside(one, each, text) for each in dated)]
     start = text.find(quoted)
     return [one for one in found if start <= one.start and one.end <= start + len(quoted)] or [*found]
+
+
+def _is_beside(weekday: TimeExpression, day: TimeExpression, text: str) -> bool:
+    first, last = sorted((weekday, day), key=lambda one: one.start)
+    return re.fullmatch(r"[\s,，(（]*(?:the )?", text[first.end : last.start]) is not None
 
 
 def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[str, str, Precision] | None:
@@ -464,7 +475,15 @@ def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[st
         over = _HAPPENED.search(clause) or (one.meant is not None and one.meant.first == said.date() and "了" in clause)
         if past and either and over and not _TO_COME.search(clause):
             continue
-        if ahead := _ahead(one, text, said.date()):
+        ahead = _ahead(one, text, said.date())
+        if (
+            past
+            and ahead
+            and ahead.first == ahead.last == said.date()
+            and not _TO_COME.search(clause + _LATER_TODAY.sub(" will ", named))
+        ):
+            continue
+        if ahead:
             at = next((each.hours for each in found if each.hours and each.hours[0] == each.hours[1]), None)
             if ahead.days == 1 and at:
                 moment = datetime.combine(ahead.first, at[0]).isoformat(timespec="minutes")
@@ -686,8 +705,8 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         return False
     care, relief = matter.sensitivity == "care", _RELIEF.search(words) is not None
     if matter.kind == "worry" and not matter.due_from:
-        ended = relief or (row.tells and not _ASIDE.match(words))
-        return not care and ended and not _GOES_ON.search(words)
+        over = relief or (row.tells and not _ASIDE.match(words))
+        return not care and over and not _GOES_ON.search(words)
     if not matter.due_from:
         return False
     if not begun:
@@ -700,7 +719,10 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
             and timedelta(0) <= row.when - _moment(one.due_from, row.when) <= _OUTCOME_WITHIN
             for one in matters
         )
-        return dated and latest and not of_sooner and bool(ended or (given and not _ONLY_BEGUN.search(words)))
+        own_day = day_ahead(words, row.when) not in ("", matter.due_from[:10])  # what is off then is something else
+        return (
+            dated and latest and not (of_sooner or own_day) and bool(ended or (given and not _ONLY_BEGUN.search(words)))
+        )
     outcome = _OUTCOME.search(words) is not None
     grave = care or (_RESULT.search(matter.words) and _CLOSE.search(matter.words))
     if grave and not (outcome or relief or _PERSONAL.search(words)):
@@ -752,8 +774,10 @@ def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[
         if not row.by_person or row.message.seq <= matter.place:
             continue
         it = _IT_MOVED.search(row.words) is not None
-        if row.when - said >= _SAME_TALK:
-            it = it or (_NOTICE.search(row.words) or _CAUSE.search(row.words)) is not None
+        if row.when - said >= _SAME_TALK and not _CLOSE.search(row.words):
+            days = [one for one in read_times(row.words, row.when.date()) if _ahead(one, row.words, row.when.date())]
+            lead = row.words[: days[0].start] if days else ""
+            it = it or (_NOTICE.search(lead) or _CAUSE.search(lead)) is not None
         named = key & row.terms and (it or _MOVED.search(row.words))
         latest = it and (following is None or row.message.seq <= following)
         in_time = row.when <= _moment(matter.due_to, row.when, end=True)
@@ -769,7 +793,10 @@ def _is_refused(matter: OpenMatter, rows: Sequence[_Said], refusals: Sequence[in
         refusal = rows[at]
         if refusal.message.text_id == matter.message and asks_not_to_be_asked(refusal.words, _DO_NOT_ASK_OF_IT):
             return True
-        before = (row for row in rows[max(0, at - _REACHES_BACK) : at] if row.message.seq >= matter.place)
+        before = [row for row in rows[max(0, at - _REACHES_BACK) : at] if row.message.seq >= matter.place]
+        lead = _DO_NOT_ASK.split(refusal.words, maxsplit=1)[0]
+        if len(telling_terms(lead)) > 1 and not _DEMONSTRATIVE.search(lead):  # it names what it is about
+            before = []
         near = any(row.message.text_id == matter.message or _shares(key, row.terms) for row in before)
         if refusal.message.seq > matter.place and (near or _shares(key, refusal.terms)):
             return True

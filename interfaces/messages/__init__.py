@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from domain import errors
-from domain.records import ErasureScope
 from domain.settings import BUILT_IN, DEFAULT_OPENAI_MODEL, OPENAI_BASE, Setting, Settings
 from domain.text import one_line
 from language.scripts import Language
 
 if TYPE_CHECKING:
     from domain.events import Notice
+    from domain.records import ErasureScope
     from jobs.rebuild import Erased
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")

@@ -205,6 +205,9 @@ pending|event|My driving test is on Thursday.|2026-11-18T20:00|Made lentil soup,
 pending|event|My mother's biopsy is on Wednesday.|2026-11-18T20:00|The machines at work broke down, we stood about all day.
 pending|event|周四考驾照，手抖。|2026-11-18T20:00|中午的麻辣烫真香。
 pending|event|我妈周三做活检。|2026-11-18T20:00|今天厂里设备不转，站着干等。
+pending|event|My job interview is on Friday.|2026-11-18T20:00|Mum's having a test on Tuesday, she says it's nothing.
+pending|event|My job interview is on Friday.|2026-11-18T20:00|The walk on Sunday is off, the fields are flooded.
+pending|deadline|20号要交校准报告。|2026-11-18T20:00|我跟我哥那点钱的事，你就别问了。
 pending|deadline|周五之前要把材料给人事。|2026-11-18T20:00|推荐部电影吧。
 """
 

@@ -126,7 +126,7 @@ def server() -> Iterator[ScriptedServer]:
 
 def asked(server: ScriptedServer) -> list[Any]:
     """The chat requests that were no task of ours."""
-    return [one for one in server.chats if not any(marked(one, task) for task in ("notes", "compare"))]
+    return [one for one in server.chats if marked(one, "talk")]
 
 
 def noted(server: ScriptedServer) -> list[int]:
