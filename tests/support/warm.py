@@ -168,7 +168,7 @@ def _modules_of_ours() -> Iterator[str]:
 def _make_what_every_run_makes() -> None:
     """The file of a new database, which a process makes once and copies, the tools, and the compiled patterns."""
     from domain.patterns import pattern_of
-    from interfaces.mcp.server import described_tool
+    from interfaces.mcp_server import described_tool
     from interfaces.operations import OPERATIONS
     from storage.sqlite.schema import empty_database, expected_scripts
 

@@ -30,9 +30,11 @@ class OpenedService:
         self.service = MemoryService(people)
 
     def consolidate(self, person: str = ME) -> None:
-        """End the open session, and wait until what it came to is drawn from it."""
+        """End the open session, and wait until what it came to is drawn from it and can be found by its vectors."""
         self.service.end_session(person)
         assert self.service.settle(person, PATIENCE)
+        with self.people.companion(person) as companion:
+            assert companion.memory.index.settle(PATIENCE)
 
     def read(self, query: str, person: str = ME) -> list[tuple[Any, ...]]:
         """What SQL finds in a person's database, read past the memory."""
