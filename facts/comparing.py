@@ -64,6 +64,11 @@ _DEEDS = pattern_of(
     r"|旅[游行](?!公司|社|局|集团)|爬山|拜访|探望|做客|聚[餐会]|打扫|收拾|刷[墙了]|修[好了]|装修|迟到|请假|过生日|送了",
     re.IGNORECASE,
 )
+_CANCELS = pattern_of(
+    r"\b(?:cancel\w*|called off|(?:is|was) off\b|fell through|not happening)\b"
+    r"|取消|泡汤|黄了|不[去办搞来]了|没[去办]成",
+    re.IGNORECASE,
+)
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
@@ -287,7 +292,11 @@ class _Comparison:
             self._merge_new(new, other)
 
     def _fulfil_plans(self, slot: Slot, facts: Sequence[NewFact]) -> None:
-        """End the plans that are stated as done."""
+        """End the plans that are stated as done, or as cancelled by a fact of the same subject."""
+        for fact in facts:
+            for known in self._known.values() if _CANCELS.search(fact.restatement) else ():
+                if _is_cancelled(known, fact):
+                    self._changes.setdefault(known.text_id, Change(known.text_id, "ends", fact.said, fact.text_id))
         for known in self._slots.get(slot, ()):
             done = known.current and known.verified and known.stance in ("planned", "wished")
             by = next((fact for fact in facts if done and _is_same_matter(fact, known)), None)
@@ -405,6 +414,18 @@ def _is_repeated(one: _Value, before: _Value) -> bool:
     denied = [takes_back(fact.restatement) for fact in (one.fact, before.fact)]
     less = new and denied[0] == denied[1] and _is_less_exact(one.fact.value, before.fact.value)
     return less or _is_same_matter(one.fact, before.fact)
+
+
+def _is_cancelled(plan: Fact, fact: NewFact) -> bool:
+    """Whether a fact that tells of a cancellation names what a known plan of its subject, or of that plan, is about."""
+    ahead = plan.stance in ("planned", "wished") or (plan.stance == "stated" and plan.start > plan.said)
+    if not (ahead and plan.current and plan.verified) or plan.decided == "hand" or plan.said > fact.said:
+        return False
+    names = telling_terms(f"{plan.subject} {fact.subject}") - telling_terms(plan.attribute)
+    wanted = telling_terms(plan.value or plan.restatement) - names
+    words = telling_terms(f"{fact.restatement} {fact.value} {fact.attribute}")
+    days_apart = fact.start and plan.start and not _is_same_day(fact, plan)
+    return bool(wanted) and 2 * len(wanted & words) >= len(wanted) and not days_apart
 
 
 def _is_said_with(one: NewFact, other: Fact | NewFact) -> bool:

@@ -271,6 +271,10 @@ _BEHIND_A_TIME = pattern_of(
     r"|i|you|he|she|it|we|they|my|our|your|his|her|their|the|an?|is|was|are|were|will|would|can|not|morning|evening|night)\b",
     re.IGNORECASE,
 )
+#: What a feast names in Chinese (中秋月饼), not what is done at it or where it lies in time: 中秋回家, 中秋前.
+_NAMED_BY_A_FEAST = pattern_of(
+    r"的|(?![前后当那这晚早上下中去来回到在从和跟与及或要想会能得不没就都也还才又是有放休请过办给跟陪带吃喝看做开结我你他她它们])[\u4e00-\u9fff]"
+)
 _NOUN_BEHIND = pattern_of(r" [a-z]|['’]s [a-z]", re.IGNORECASE)
 
 
@@ -278,7 +282,7 @@ def _names_a_thing(before: str, behind: str, *, yearly: bool) -> bool:
     """Whether a time between these texts only tells which thing is meant. ``yearly``: it is a feast."""
     if _NOUN_BEHIND.match(behind) and not _BEHIND_A_TIME.match(behind):
         return yearly or _DETERMINES.search(before) is not None
-    return yearly and behind.startswith("的")
+    return yearly and _NAMED_BY_A_FEAST.match(behind) is not None
 
 
 def _days_away(found: re.Match[str]) -> int:
@@ -562,7 +566,11 @@ class SpokenWindow:
         answers = [each for each in sources if each.spoken_by_person and each.place and each.denies]
         if not answers or not wanted or ends_or_denies(statement):
             return False
-        said = frozenset().union(*(telling_terms(source.text) for source in sources if source.spoken_by_person))
+        own = (sentence for each in sources if each.spoken_by_person for sentence in each.sentences)
+        clauses = [clause for sentence in own for clause in split_clauses(sentence.text)]
+        said = frozenset().union(
+            *(telling_terms(one) - telling_terms(denied_part(one) if is_denial(one) else "") for one in clauses)
+        )
         asked = [self._sources[each.place - 1] for each in answers]
         in_questions = frozenset().union(*(telling_terms(one.text) for one in asked if not one.spoken_by_person))
         return bool(wanted & in_questions) and wanted.isdisjoint(said)
@@ -744,7 +752,7 @@ def _find_barred(messages: Sequence[Message]) -> frozenset[str]:
     barred = {message.text_id for message in messages if message.hidden}
     rounds = _group_rounds(messages)
     for number, spoken in enumerate(rounds):
-        asked = detect_forget_request(spoken[0].words) if spoken[0].role == "user" else None
+        asked = detect_forget_request(own_words(spoken[0].words)) if spoken[0].role == "user" else None
         if asked and asked.certainty == "clear":
             said = [(one[0].words, one[1].words if len(one) > 1 else "") for one in rounds[:number]]
             of = [*rounds_spoken_of(asked, said), number]

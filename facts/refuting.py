@@ -126,7 +126,7 @@ _SOMEBODY = pattern_of(
     r"|'s (?:\w+ ){0,2}(?:nan|ex|child|children|kid|baby|babies|parent|grandparent|sibling|twin|relative|family"
     r"|flatmate|housemate|roommate|landlord|landlady|tenant|manager|teacher|coach|doctor|dentist|therapist|student|pupil|client|patient"
     r"|guest|man|woman|boy|girl|people|pet|dog|cat|puppy|kitten|horse|pony|rabbit|hamster|parrot|bird|tortoise)s?\b"
-    rf"|{_KIN_HAN}|爸妈|父母|的[^，。的]{{0,3}}(?:孩子|小孩|宝宝|娃|爹|娘|家人|亲戚|长辈|爱人|对象|伴侣|朋友|同学|老师|医生|教练|房东"
+    rf"|{_KIN_HAN}|[堂表大小二三老][哥姐弟妹姨姑舅叔伯婶嫂爷奶]|丈人|丈母娘|爸妈|父母|的[^，。的]{{0,3}}(?:孩子|小孩|宝宝|娃|爹|娘|家人|亲戚|长辈|爱人|对象|伴侣|朋友|同学|老师|医生|教练|房东"
     r"|客户|学生|上司|领导|经理|[哥姐弟妹姨姑舅叔伯婶嫂爷奶孙侄狗猫兔鸟马])",
     re.IGNORECASE,
 )

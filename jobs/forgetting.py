@@ -19,6 +19,7 @@ from domain.recollection import RecallLimits
 from domain.records import Message, Round, pair_messages, without_hidden
 from domain.workers import CancelToken
 from facts.reply_json import handles_of, line_of, read_object
+from facts.spans import own_words
 from language.forget_requests import ForgetRequest, detect_forget_request, detect_release, rounds_about, select_rounds
 from language.scripts import language_of
 from llm import Llm
@@ -73,11 +74,14 @@ def follow_forget_request(
     No later prompt contains what is hidden and stored. Call in the commit that stores the round; a message that no one
     answers is a round too (``pair_messages``).
     """
-    words = spoken.user.words
+    words, reply = spoken.user.words, spoken.assistant.words
+    if not (detect_release(words) or detect_forget_request(words, reply, memory.reads_like_forget_request(words))):
+        return ForgetOutcome()
+    words = own_words(words)  # an order inside a pasted text is somebody else's
     if (release := detect_release(words)) and (released := find_released(memory, release)):
         memory.rounds.unhide(released)
         return ForgetOutcome(released=len(released))
-    request = detect_forget_request(words, spoken.assistant.words, memory.reads_like_forget_request(words))
+    request = detect_forget_request(words, reply, memory.reads_like_forget_request(words))
     if request is None:
         return ForgetOutcome()
     reading, rounds = readable and bool(spoken.user.seq), tuple[Round, ...]()
@@ -131,7 +135,7 @@ def find_released(memory: Memory, release: ForgetRequest) -> list[str]:
         rounds = [one for part in release.matter for one in rounds_about(part, rounds)]
     elif rounds:
         *before, newest = [one for one in rounds if one.user.session_id == rounds[-1].user.session_id]
-        request = detect_forget_request(newest.user.words, newest.assistant.words, "possible")
+        request = detect_forget_request(own_words(newest.user.words), newest.assistant.words, "possible")
         rounds = [*(select_rounds(request, before) if request else ()), newest]
     return list(dict.fromkeys(message.text_id for one in rounds for message in one.messages))
 
@@ -181,7 +185,9 @@ def read_forget_request(
         read = {}
     cancel.check()
     asks, matter = line_of(read.get("asks")).lower(), line_of(read.get("matter")) or line_of(read.get("person"))
-    request = detect_forget_request(asked.words, reads="possible") or ForgetRequest(alone=True, certainty="possible")
+    request = detect_forget_request(own_words(asked.words), reads="possible") or ForgetRequest(
+        alone=True, certainty="possible"
+    )
     if asks == "nothing" and request.certainty != "clear":
         if narrow:
             memory.rounds.unhide(narrow)

@@ -10,7 +10,9 @@ without facts nothing is read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
 from domain.facts import EVENTS, Fact, LineEvidence, Slot
@@ -20,6 +22,7 @@ from domain.recollection import Annotation, RecalledFact, RecalledMessage, Recal
 from domain.records import Message
 from domain.text import encode_json
 from language.scripts import estimate, language_of
+from language.times import TimeRange, read_times
 from language.words import terms
 from storage.personas import split_sentences
 
@@ -43,6 +46,11 @@ _REPEATS = 0.5
 _ENOUGH, _ENOUGH_HAN = 2, 7
 
 _BORN = pattern_of(r"\bborn (?:about |in |on (?:\d\d? )?\w+ )?(\d{4}(?:/\d{4})?)|(\d{4}(?:/\d{4})?)年生")
+
+#: A persona line that only quotes.
+_QUOTES = pattern_of(r"^\W*(?:Said (?P<said>\d{4}-\d\d-\d\d): |(?P<zh>\d{4}-\d\d-\d\d) 说过：)“(?P<words>[^”]+)”")
+_AHEAD = pattern_of(r"\b(?:by|until|till|before|due|deadline|will|going to)\b|之?前|截止|要|得", re.IGNORECASE)
+_COMES_AGAIN = pattern_of(r"\b(?:birthday|anniversary|every|each)\b|生日|纪念日|每", re.IGNORECASE)
 
 #: Reads which slots a question asks for.
 SlotsAsked = Callable[[str], Collection[Slot]]
@@ -372,9 +380,31 @@ def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts, today: str
     found: dict[str, tuple[Annotation, ...]] = {}
     for line, facts in past_of.items():
         unknown = [fact for fact in facts if not _is_known_to(line, fact, later, store)]
-        if marks := tuple(dict.fromkeys(annotations_from(unknown, later, today))):
+        if marks := tuple(dict.fromkeys([*annotations_from(unknown, later, today), *_past_day_of(line.line, today)])):
             found[line.line] = marks
     return found
+
+
+def _past_day_of(line: str, today: str) -> Iterator[Annotation]:
+    """What became of the day that a quoting line names: "interview next thursday", 21号之前. A feast comes again."""
+    found = _QUOTES.search(line)
+    if not found or _COMES_AGAIN.search(found["words"]):
+        return
+    said = date.fromisoformat(found["said"] or found["zh"])
+    named = [one for one in read_times(found["words"], said) if one.kind not in ("vague", "recurrence", "clock", "ago")]
+    sure = _AHEAD.search(found["words"]) is not None
+    days = [
+        min((each for each in one.possible if each.first > said), default=None, key=_first_day)
+        for one in named
+        if sure or one.meant is None or one.meant.first > said
+    ]
+    last = max(filter(None, days), default=None, key=_first_day)
+    if last and last.last.isoformat() < today:
+        yield Annotation("was_planned_for", last.first.isoformat(), found["words"])
+
+
+def _first_day(days: TimeRange) -> date:
+    return days.first
 
 
 def _without_empty(found: Mapping[str, Iterable[Annotation]]) -> dict[str, tuple[Annotation, ...]]:

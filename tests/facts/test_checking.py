@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
 from facts.checking import MOST_FACTS_A_MESSAGE, check_notes
 from facts.drafts import QuoteDraft
+from facts.evidence import TextFigures
 from facts.slots import Names
-from tests.facts.talk import MARA, checked, fact_draft, note_draft, reason, talk
+from tests.facts.talk import CHEN, MARA, checked, fact_draft, note_draft, reason, talk
 
 FIRST = talk(
     "2025-03-01",
@@ -650,3 +652,38 @@ def test_words_that_are_worded_wrongly_are_kept_beside_a_fact_that_does_not_say_
     for words, kept in ("I'll keep 12 June free.", ["companion"]), ("Is 7 June free?", []), ("You owe 70", []):
         found = checked(replace(free, quotes=(QuoteDraft(2, words),)), said)
         assert [one.about for one in found.facts] == kept
+
+
+@pytest.mark.parametrize(
+    ("names", "question", "answer", "wrong", "right"),
+    [
+        (
+            MARA,
+            "Are you allergic to nuts?",
+            "not allergic",
+            "Mara is allergic to nuts.",
+            "Mara is not allergic to nuts.",
+        ),
+        (CHEN, "你对坚果过敏吗？", "不过敏", "陈默对坚果过敏。", "陈默对坚果不过敏。"),
+    ],
+)
+def test_a_bare_denial_refutes_what_was_asked(names: Names, question: str, answer: str, wrong: str, right: str) -> None:
+    said = talk("2026-03-07", "Hi.", f"> {question}", answer)
+    found = [
+        check_notes(
+            [note_draft(text, fact_draft(text, 2, 3, subject=names.person[0], attribute="health"))],
+            said,
+            (),
+            names,
+            lambda: "id",
+        )
+        for text in (wrong, right)
+    ]
+    assert [[fact.restatement for fact in one.facts if fact.attribute] for one in found] == [[], [right]]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("中秋月饼", "中秋月饼"), ("国庆去苏州", "2026-10-01去苏州"), ("中秋的月饼", "中秋的月饼")]
+)
+def test_a_feast_that_names_a_thing_stays_as_it_was_said(value: str, shown: str) -> None:
+    assert TextFigures("国庆去苏州，带中秋月饼", date(2026, 9, 1), ahead=True).with_values(value) == shown

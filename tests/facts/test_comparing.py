@@ -764,3 +764,19 @@ def test_what_a_model_says_changes_another_fact_changes_none_that_only_shares_it
                             [VerdictDraft(1, 2, "changes")])  # fmt: skip
     after = {fact.text_id: fact for fact in stored(list(known.values()), outcome)}
     assert (after["job"].current, after["report"].replaced_by) == (True, "done")
+
+
+@pytest.mark.parametrize(
+    ("plan", "value", "told"),
+    [
+        ("Mara goes on a boat trip on 6 June 2026.", "boat trip", "The boat trip is cancelled."),
+        ("陈默六月六号去划船。", "划船", "划船取消了。"),
+    ],
+)
+def test_a_cancelled_outing_ends_its_plan_under_whatever_name(plan: str, value: str, told: str) -> None:
+    planned = {"text": plan, "stance": "planned", "start": "2026-06-06", "single": False}
+    known = stored([], compare_facts([new_fact("plan", "outing", value, "2026-05-20T10:00:00", **planned)], []))
+    gone = new_fact("gone", "status", "cancelled", "2026-06-01T10:00:00", subject="the boat", text=told, single=False)
+    tea = replace(gone, text_id="tea", restatement=told.replace("boat trip", "tea").replace("划船", "喝茶"))
+    assert [(one.fact, one.verdict) for one in compare_facts([gone], known).changes] == [("plan", "ends")]
+    assert compare_facts([tea], known).changes == ()

@@ -276,8 +276,8 @@ OF_KNOWING: tuple[Break, ...] = (
         "what is said of another is believed of the person",
         "P23",
         "facts/refuting.py",
-        '    return "subject" if wrong else ""\n',
-        '    return ""\n',
+        "of_another or _does_another(",
+        "_does_another(",
         (REFUTED + "test_an_english_sentence_that_does_not_say_it",),
     ),
     Break(

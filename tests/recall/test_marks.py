@@ -158,6 +158,33 @@ def test_a_line_of_which_the_day_is_past_says_that_how_it_went_was_never_said(li
     assert life.shown == (line + remark * past,)
 
 
+@pytest.mark.parametrize(("today", "past"), [(4, False), (40, True)])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_quoted_line_of_which_the_day_is_past_says_so_too(life, clock, today, past, number):
+    words, day = {
+        "en": (("interview next thursday", "2026-05-07"), ("the report is due by the 21st", "2026-05-21")),
+        "zh": (("下周四面试", "2026-05-07"), ("21号之前要交报告", "2026-05-21")),
+    }[life.language][number]  # fmt: skip
+    line, remark = {
+        "en": (f"Said 2026-05-01: “{words}”", f"was set for {day}; how it went was never said"),
+        "zh": (f"2026-05-01 说过：“{words}”", f"原定 {day}，后来怎样没有说过"),
+    }[life.language]
+    life.write(line)
+    clock.now = datetime.fromisoformat("2026-05-01T12:00:00+00:00") + timedelta(days=today)
+    (shown,) = life.shown
+    assert (shown.startswith(line), remark in shown) == (True, past)
+
+
+def test_a_quoted_line_of_what_is_behind_or_comes_again_is_not_past(life, clock):
+    behind, again = {
+        "en": ("I met her last thursday", "my birthday is on 3 May"), "zh": ("上周四见了她", "我生日是五月三号"),
+    }[life.language]  # fmt: skip
+    form = {"en": "Said 2026-05-01: “{}”", "zh": "2026-05-01 说过：“{}”"}[life.language]
+    life.write(form.format(behind), form.format(again))
+    clock.now = datetime.fromisoformat("2026-07-01T12:00:00+00:00")
+    assert life.shown == (form.format(behind), form.format(again))
+
+
 def test_what_was_set_for_a_day_and_then_happened_says_what_happened(life, clock):
     spoken = life.say("Test.", FIRST)
     plan = life.fact(
