@@ -215,6 +215,8 @@ _SOMEBODY_DOES = pattern_of(
     r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)|^\W*(?:隔壁|楼上|楼下|对门)"
     rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
+#: Further times in one text are not read.
+_MOST_TIMES = 20
 _OR_ELSE = pattern_of(r"\b(?:or|otherwise|else|and)\b|否则|不然", re.IGNORECASE)
 _OTHERS_OF_MINE = pattern_of(rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|\w+s'?s? {_THEIRS})\b", re.IGNORECASE)
 #: What is his, hers or theirs, without the speaker; somebody by their trade or place right before the day.
@@ -449,7 +451,7 @@ def _is_called_off(sentence: Sentence, source: Source, quoted: str) -> bool:
 
 def _times_of(text: str, said: date, quoted: str) -> list[TimeExpression]:
     """The times in the quoted words of a sentence; where these name none, all of it. "Wed the 14th" is the 14th."""
-    times = read_times(text, said)
+    times = read_times(text, said)[:_MOST_TIMES]
     dated = [one for one in times if one.kind in ("day of month", "day", "date")]
     found = [one for one in times if one.kind != "weekday" or not any(_is_beside(one, each, text) for each in dated)]
     start = text.find(quoted)
@@ -488,7 +490,7 @@ def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[st
             if ahead.days == 1 and at:
                 moment = datetime.combine(ahead.first, at[0]).isoformat(timespec="minutes")
                 return moment, moment, "time"
-            precisions: tuple[tuple[int, Precision], ...] = ((3, "day"), (7, "week"), (31, "month"))
+            precisions: tuple[tuple[int, Precision], ...] = ((3, "day"), (8, "week"), (31, "month"))
             precision: Precision = next((name for most, name in precisions if ahead.days <= most), "year")
             return ahead.first.isoformat(), ahead.last.isoformat(), precision
     return None
