@@ -128,11 +128,10 @@ class Testimony:
     """What a reader needs to judge whether words say a statement.
 
     ``passage``: a line for each message, oldest first: day and time, who speaks, the sentences around the words.
-    ``said`` are the quoted sentences alone; ``places`` are those of the messages in their conversation.
+    ``places`` are those of the messages in their conversation.
     """
 
     passage: tuple[str, ...]
-    said: str
     statement: str
     stance: Stance
     places: tuple[int, ...]
@@ -364,5 +363,4 @@ def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[st
         if cut or len(words) > _MOST_BEFORE:
             words = shown.get(place) or f"… {words[-_MOST_BEFORE:]}"
         lines[place] = f"{message.timestamp[:16].replace('T', ' ')} {who}: {words}"
-    said = " — ".join(shown[place] for place in sorted(shown))
-    return Testimony(tuple(lines.values()), said, fact.restatement, fact.stance, tuple(lines))
+    return Testimony(tuple(lines.values()), fact.restatement, fact.stance, tuple(lines))

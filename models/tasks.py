@@ -118,7 +118,8 @@ class Task:
         Each message is shown once, in the order in which they were said.
         """
         # Of a message that is shown in part for one statement and as a whole for another, the whole.
-        lines = dict(sorted((each for one in asked for each in zip(one.places, one.passage, strict=True)), key=_length))
+        shown = (each for one in asked for each in zip(one.places, one.passage, strict=True))
+        lines = dict(sorted(shown, key=lambda each: len(each[1])))
         numbers = {place: number for number, place in enumerate(sorted(lines), 1)}
         records, hour = list[object](), ""
         for place, number in numbers.items():
@@ -296,10 +297,6 @@ class Task:
         head = {"today": self._today, **filled, "question": self._harmless_text(question)}
         template = self._templates.search_task(name)
         return self._task_prompt(template, [head, *records], unknown=self._templates.unknown)
-
-
-def _length(placed: tuple[int, str]) -> int:
-    return len(placed[1])
 
 
 def _ranges_of(numbers: Iterable[int]) -> str:

@@ -13,6 +13,7 @@ from domain.facts import Quote, Slot, Stance
 from domain.recollection import Annotation, Became, RecalledFact, RecalledMessage, RecalledSummary, Recollection, Why
 from domain.records import PERSONAS, Round
 from domain.text import make_harmless, new_boundary
+from facts import spans
 from language.scripts import estimate
 from llm import Layers, assemble_prompt, describe_time, names_in
 from models.chat import PromptMessage
@@ -492,6 +493,20 @@ def test_a_window_is_numbered_from_one_and_what_stands_before_it_has_no_number()
     assert found[2] == {
         "turn": 1, "date": "2026-05-02 Saturday", "speaker": "Li Wei", "text": "My cat is Momo"
     }  # fmt: skip
+
+
+def test_statements_share_the_messages_they_rest_on_and_a_time_stands_once_an_hour():
+    first, second = "2026-11-20 20:00 Ann: I live in Bonn.", "2026-11-20 20:05 Ann: I may move to Oslo. Not soon."
+    asked = [
+        spans.Testimony((first, "2026-11-20 20:05 Ann: I may move to Oslo."), "Ann lives in Bonn.", "stated", (0, 1)),
+        spans.Testimony((second,), "Ann moves to Oslo.", "planned", (1,)),
+    ]
+    assert records(TASK.verification_prompt(asked)) == [
+        {"message": 1, "text": first},
+        {"message": 2, "text": "Ann: I may move to Oslo. Not soon."},
+        {"statement": 1, "of": "1-2", "says": "Ann lives in Bonn."},
+        {"statement": 2, "of": "2", "says": "Ann moves to Oslo.", "stance": "planned"},
+    ]
 
 
 def test_new_and_known_facts_are_numbered_apart_and_a_stance_is_told():
