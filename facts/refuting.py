@@ -17,7 +17,7 @@ from domain.patterns import Guarded, pattern_of
 from facts.cues import is_denial
 from facts.evidence import Sentence, telling_terms
 from language.calendar import MONTH_NAMES
-from language.numbers import asserted_numbers, find_numbers, parse_number
+from language.numbers import asserted_numbers, derived_numbers, find_numbers, parse_number
 from language.sentences import split_clauses
 from language.words import terms
 
@@ -271,7 +271,7 @@ def _is_declined(statement: str, sentence: str, quoted: Sequence[str]) -> bool:
     clause = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
     behind = sentence[sentence.find(clause) :].casefold()
     declined = _OFFERS.search(behind) and _DECLINES.search(behind)
-    return bool(declined) and not (_OFFERS.search(statement) or is_denial(statement))
+    return bool(declined) and not (_OFFERS.search(statement) or _DECLINES.search(statement) or is_denial(statement))
 
 
 _PARTED = pattern_of(r",(?!\d)|[;，；。、]| and | but | while ")
@@ -447,7 +447,9 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
         for noun, numbers in _counts(sentence).items():
             said[noun] |= numbers
     # "80 pages, I'm at 52" does not say what the 52 are.
-    bare = {int(each) for each in find_numbers(_COUNTED.sub(" ", " ".join(sentences).casefold())) if each.isdecimal()}
+    whole = " ".join(sentences).casefold()
+    given = find_numbers(_COUNTED.sub(" ", whole)) | derived_numbers(whole, find_numbers(whole))
+    bare = {int(each) for each in given if each.isdecimal()}
     return any(noun in said and not numbers & (said[noun] | bare) for noun, numbers in stated.items())
 
 
