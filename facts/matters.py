@@ -36,6 +36,8 @@ from language.yearly import JUST_PAST, YearlyDay, read_yearly, says_calendar
 
 #: At most so many are brought up at once, each so often at most; what is grave, once.
 MOST_AT_ONCE, _MOST_ASKED = 3, 2
+#: A sentence that names more times than this is no plan.
+_MOST_TIMES = 40
 #: A greeting waits so long after the last words, and after the last greeting.
 _APART, _BETWEEN_GREETINGS = timedelta(minutes=30), timedelta(hours=16)
 #: So many unanswered greetings end them.
@@ -449,7 +451,7 @@ def _is_called_off(sentence: Sentence, source: Source, quoted: str) -> bool:
 
 def _times_of(text: str, said: date, quoted: str) -> list[TimeExpression]:
     """The times in the quoted words of a sentence; where these name none, all of it. "Wed the 14th" is the 14th."""
-    times = read_times(text, said)
+    times = read_times(text, said)[:_MOST_TIMES]
     dated = [one for one in times if one.kind in ("day of month", "day", "date")]
     found = [one for one in times if one.kind != "weekday" or not any(_is_beside(one, each, text) for each in dated)]
     start = text.find(quoted)

@@ -829,7 +829,7 @@ _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve
 _CLOCK = pattern_of(
     rf"(?<![a-z\d:.])(?:(?P<beyond>half past|(?:a )?quarter (?:past|to)|(?<!from )(?:five|ten|twenty(?:[ -]five)?) (?:past|to)) (?P<h3>{_HOUR})(?! (?:years?|o'clock|days|weeks|months|hours|minutes)\b)|(?P<h1>\d{{1,2}})(?:[:.](?P<m1>\d\d))? ?(?P<mark>[ap]\.?m\b\.?)"
     rf"|(?P<h2>\d{{1,2}}):(?P<m2>\d\d)(?!:?\d)|(?P<h4>{_HOUR}) o'clock|(?P<word>noon|midday|midnight))"
-    rf"|(?:(?P<zh_part>{_ZH_PARTS})|(?<=\x00)(?!一[点點](?![钟半整刻三\d]))|(?=[\d{_HAN}两]+[点點](?:钟|半|整|[一三]刻|[一二三四五]十[一二三四五六七八九]?分?(?![{_HAN}\d个])|[0-5]\d分?(?!\d))))"
+    rf"|(?:(?P<zh_part>{_ZH_PARTS})|(?<=\x00)(?!一[点點](?![钟半整刻三\d]))|(?=[\d{_HAN}两]{{1,3}}[点點](?:钟|半|整|[一三]刻|[一二三四五]十[一二三四五六七八九]?分?(?![{_HAN}\d个])|[0-5]\d分?(?!\d))))"
     rf"(?P<h5>\d{{1,2}}|[{_HAN}两]{{1,3}})[点點时](?:钟)?(?P<m5>半|一刻|三刻|整|\d{{1,2}}分?|[{_HAN}]{{1,3}}分?)?"
 )
 _LUNAR_MONTH = r"[正一二三四五六七八九十冬腊]{1,2}月"
