@@ -36,6 +36,8 @@ from language.yearly import JUST_PAST, YearlyDay, read_yearly, says_calendar
 
 #: At most so many are brought up at once, each so often at most; what is grave, once.
 MOST_AT_ONCE, _MOST_ASKED = 3, 2
+#: A sentence that names more times than this is no plan.
+_MOST_TIMES = 40
 #: A greeting waits so long after the last words, and after the last greeting.
 _APART, _BETWEEN_GREETINGS = timedelta(minutes=30), timedelta(hours=16)
 #: So many unanswered greetings end them.
