@@ -95,7 +95,7 @@ _OUTCOME = pattern_of(
     re.IGNORECASE,
 )
 _RELIEF = pattern_of(
-    r"\b(?:feel(?:ing)? better|that helps|relie(?:f|ved)|all (?:good|clear)|benign|harmless|false alarm|panic over|is (?:back |safely |finally )?(?:home|safe|fine|ok|okay|back|alive)|not worried any ?more)\b"
+    r"\b(?:feel(?:ing)? better|that helps|relie(?:f|ved)|all (?:good|clear)|benign|harmless|false alarm|panic over|is (?:back |safely |finally )?(?:home|safe|fine|ok|okay|back|alive)|not worried any ?more|turns? out|turned out)\b"
     r"|好多了|放心了|回来啦?了?(?=[，。！]|$)|到家|平安|找到了|活蹦乱跳|退烧|联系上|想开了|松了口?气|不担心了|虚惊|没事[了儿]|良性",
     re.IGNORECASE,
 )
@@ -121,7 +121,11 @@ _VOID = pattern_of(
 #: How a message begins that is about something else, or about everyday things.
 _ASIDE = pattern_of(
     r"\W*(?:anyway|btw|by the way|random|unrelated|also)\b|\W*(?:i |we )?(?:made|cooked|baked|ate|watched|read|bought|listened)\b"
-    r"|\W*(?:对了|话说|另外|顺便|外面|天气|今天的|(?:今天|中午|晚上|早上|刚刚?)?[^，。]{0,4}[吃喝])",
+    r"|\W*(?:why|who|where|which|does|do|is|are|can|should|any(?:one|body)?|what(?! an?\b)|how (?:do|is|are|come|many|much|long|can|to))\b"
+    r"|\W*(?:(?:the|this|that|these|our|my|someone's|today's) )?(?:bus\w*|trains?|tube|traffic|weather|rain\w*|fog\w*|snow\w*|wind|heating|wifi|telly|kettle|fridge|toaster"
+    r"|butter|milk|neighbou?r\w*|next door\w*|fox\w*|pigeons?|seagulls?|squirrels?|wasps?|bins?|song|advert|recipe|socks?|pens?|charger)\b"
+    r"|\W*(?:对了|话说|另外|顺便|天气|今天的|(?:今天|中午|晚上|早上|昨晚|刚刚?才?)?[^，。]{0,4}[吃喝])|\W*(?:今天|昨晚|刚才?|早上|晚上|最近|咱|我们?)?的?这?(?:[下有]雨|外面|窗外|楼[下上]"
+    r"|隔壁|邻居|食堂|公司楼|地铁|公交|堵车|路口|外卖|奶茶|咖啡|空调|暖气|冰箱|洗衣机|阳台|快递|小区|便利店|超市|网上|蚊子|有没有|求|推荐|为[什啥]么?|怎么|哪[里儿个家]|天[真好又气太])",
     re.IGNORECASE,
 )
 #: What is on somebody's mind, or has gone wrong.
@@ -140,8 +144,8 @@ _STILL_WAITING = pattern_of(
 #: Why something does not take place after all, or not on its day.
 _CAUSE = pattern_of(
     r"\b(?:flu|covid|norovirus|ill|sick|storm\w*|flood\w*|snow\w*|typhoon|strike|broke down|broken|van died|car died|shut|no staff"
-    r"|short[- ]staffed|done (?:his|her|my|their|its) \w+ in|sprained|twisted|broke (?:his|her|my|their)|double[- ]booked|sold out|(?:money|tickets?) back)\b"
-    r"|台风|暴雨|大雪|冲突|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|崴|骨折|摔[了断]|请假|大雾|满了|没[端号位票]|退[了回]来?|排不开|开会|出差",
+    r"|short[- ]staffed|done (?:his|her|my|their|its) \w+ in|sprained|twisted|broke (?:his|her|my|their)|double[- ]booked|sold out|(?:gone|went) (?:bust|under)|closed down|(?:money|tickets?) back)\b"
+    r"|台风|暴雨|大雪|冲突|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|崴|骨折|摔[了断]|请假|大雾|没人[^，。\s]{0,3}接龙|退群|血压|歇着|满了|没[端号位票]|退[了回]来?|排不开|开会|出差",
     re.IGNORECASE,
 )
 #: Somebody else gave notice.
@@ -151,7 +155,7 @@ _NOTICE = pattern_of(
 )
 #: What is given, paid or sent, as one says when that is done.
 _GIVEN = pattern_of(
-    r"\b(?:sent|posted|handed|submitted|uploaded|dropped|popped|paid|delivered|filed|signed|returned|emailed|e-mailed|faxed|wired|pressed|clicked|shoved|chucked|hit (?:send|submit))\b"
+    r"\b(?:sent|posted|handed|submitted|uploaded|dropped|popped|paid|delivered|it'?s in|filed|signed|returned|emailed|e-mailed|faxed|wired|pressed|clicked|shoved|chucked|hit (?:send|submit))\b"
     r"|[刷转交寄发递传付缴还][^，。！？]{0,4}[了过]|[出上]去了|收走|提交|发送|塞[了进]|转完|盖[了上]|上传",
     re.IGNORECASE,
 )
@@ -190,7 +194,7 @@ _IT_MOVED = pattern_of(
 _FANCY = pattern_of(
     r"\b(?:becom(?:e|ing) an?|turn(?:ing)? into|run(?:ning)? (?:away|off)|marrying (?:this|the|a|my)|elop\w+|hibernat\w+|the moon|mars"
     r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of|emp(?:eror|ress)|crowned|knighted|ascend\w*|heaven|a cave|new life as)\b"
-    r"|明天我?就(?!要)[^，。！]*(?<!了)(?=[，。！]|$)|当(?:个|一个)?(?:和尚|尼姑|扫地僧|皇帝|国王|首富|神仙|道士)|我就?是[一个]|成仙|登仙|烧纸|出家|少林寺|变成|中(?:彩票|大奖|五百万)|火星|月球|外星|毁灭|穿越|隐居|首富|登基|飞升|朕|接驾",
+    r"|明天我?就(?!要)[^，。！]*(?<!了)(?=[，。！]|$)|当(?:个|一个)?(?:和尚|尼姑|扫地僧|皇帝|国王|首富|神仙|道士)|我就?是[一个]|成仙|登仙|烧纸|出家|少林寺|变成|中(?:彩票|大奖|五百万)|火星|月球|外星|毁灭|穿越|隐居|首富|登基|末日|上天|[剧杀戏说影画]里|飞升|朕|接驾",
     re.IGNORECASE,
 )
 #: The words of somebody else, long enough to name a day: a notice, a message that was forwarded.
@@ -204,7 +208,7 @@ _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|
 #: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
 _UNSETTLED = pattern_of(
     r"\b(?:may|could|probably|possibly|thinking (?:of|about)|considering|not sure|dunno|toying with|provided|providing|as long as|see what|fingers crossed for|depends|depending|we'll see|unconfirmed|tbc|tbd|wonder\w*|as (?:always|usual|ever)|usually|always|normally|mostly|sometimes|often)\b"
-    r"|听[^，。]{1,5}[说讲]|(?:群里|网上|新闻|朋友圈|公众号)[^，。]{0,4}(?:说|都在|刷)|琢磨|寻思|盘算|(?:周|星期|礼拜)[一二三四五六日天][、和跟]?(?:周|星期|礼拜)[一二三四五六日天]|照例|照旧|照常|老规矩|雷打不动|考虑|看[情心]|再看|(?<!不)想去|要么|也(?:可能|许|没准)|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
+    r"|听[^，。\s器力]{1,5}[说讲]|(?:群里|网上|新闻|朋友圈|公众号)[^，。]{0,4}(?:说|都在|刷)|琢磨|寻思|盘算|(?:周|星期|礼拜)[一二三四五六日天][、和跟]?(?:周|星期|礼拜)[一二三四五六日天]|照例|照旧|照常|老规矩|雷打不动|本[该来]|考虑|看[情心]|再看|(?<!不)想去|要么|也(?:可能|许|没准)|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
     re.IGNORECASE,
 )
 _GUESSED = pattern_of(r"\b(?:bet|reckon\w*|guess\w*|predict\w*|forecast\w*)\b|猜|打赌|估计|预报|大概", re.IGNORECASE)
@@ -214,8 +218,8 @@ _WEATHER = pattern_of(
     re.IGNORECASE,
 )
 _OF_THE_WORLD = pattern_of(
-    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|in the (?:series|show|soap|book|film|movie|story|novel|game)|king|queen|pope|premiere|cup final|finale|strike|black friday|sales? (?:starts?|ends?)|^\W*\w+ (?:plays?|faces?|hosts?) (?:on )?\w*day|in the (?:pub|queue|soap))\b"
-    r"|总统|[书报][上里]说|新闻[里上]?说|电影里|小说里|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工|国[足乒]|[男女][足排篮]|[^，。\s]队(?!友)|[踢对]阵?[\u4e00-\u9fff]{2}(?=[，。\s]|$)",
+    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|in the (?:series|show|soap|book|film|movie|story|novel|game)|king|queen|pope|premiere|cup final|finale|strike|black friday|(?:petrol|diesel|fuel|england|new (?:season|series|episode|album))(?! for)|sales? (?:starts?|ends?)|^\W*\w+ (?:plays?|faces?|hosts?) (?:on )?\w*day|in the (?:pub|queue|soap))\b"
+    r"|总统|[书报][上里]说|新闻[里上]?说|电影里|小说里|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工|油价|股市|大盘|大促|[开停]业|首发|上新|双倍|停电|国[足乒]|[男女][足排篮]|[^，。\s]队(?!友)|[踢对]阵?[\u4e00-\u9fff]{2}(?=[，。\s]|$)",
     re.IGNORECASE,
 )
 #: A name with what somebody of this name does or has: "Anna flies to Rome", "Tom's exam", 隔壁李叔, 张伟的婚礼.
@@ -223,16 +227,18 @@ _SOMEBODY_DOES = pattern_of(
     r"^\W*(?!(?:The|This|That|There|It|Work|School|Uni|College|Rent|Surgery|Next|On|In|At|My|Our)\b)[A-Z][a-z]+(?: and [A-Z][a-z]+)? "
     r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b"
     r"|^\W*(?!(?:It|That|This|There|Here|What|Where|When|Who|Let|He|She|Today|Tomorrow|Tonight|Next|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)')[A-Z][a-z]+'s (?!a |an |the |\w+ing\b|been\b|got\b)\w"
+    r"|(?i:^\W*(?:[\w']+ ){1,5}(?:retires|flies|marries|reveals|drops|travels|quits|divorces|goes (?:up|down|on sale)|(?:is|'s) (?:off to|having|getting|marrying|leaving|flying|moving|going))\b)"
     rf"|(?i:^\W*(?:(?:and|so|but|oh) )*(?:my|the|our) (?:\w+ )?{_OTHERS}\b|^\W*my \w+s'?s? {_THEIRS}\b"
     r"|^\W*(?:the|that|this|some|a) (?:\w+ ){1,2}(?:at|from|in|on|down|over|who|next)\b"
     r"|^\W*(?:people|everyone|folks)\b|^\W*[a-z]+ from (?:work|school|next door)\b)"
-    r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈|崽|娃|宝|猫|狗)|^\W*(?:前任|前[男女]友|隔壁|楼上|楼下|对门)"
+    r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈|崽|娃|宝|猫|狗)"
     rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
+_ELSEWHERE = pattern_of("(?:前任|前[男女]友|隔壁|楼[上下]|对门|[^，。]{1,4}那谁)")
 _OR_ELSE = pattern_of(r"\b(?:or|otherwise|else|and)\b|否则|不然", re.IGNORECASE)
 _OTHERS_OF_MINE = pattern_of(
     rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|mates?|\w+s'?s? {_THEIRS})\b"
-    r"|[我咱]们?(?:同[桌事学]|邻居|[室舍]友|老板|领导|客户|前[任男女]友?|[老导]师)(?:[他她的家][^，。\s周下明后今]{1,3})?",
+    r"|(?:^|[，。\s])(?:[他她]们?|人家|朋友|那谁|同[事学]|邻居)(?:家|的)*(?:[爸妈姐妹哥弟儿女老][\u4e00-\u9fff]?|猫|狗|娃|孩子)|[我咱]们?(?:同[桌事学]|邻居|[室舍]友|老板|领导|客户|前[任男女]友?|[老导]师)(?:[他她的家][^，。\s周下明后今]{1,3})?",
     re.IGNORECASE,
 )
 #: What is his, hers or theirs, without the speaker; somebody by their trade or place right before the day.
@@ -245,8 +251,8 @@ _OF_ANOTHER = pattern_of(
 #: Those whose matters are the person's too.
 _CLOSE = pattern_of(
     r"\b(?:mums?|mom|mother|dads?|father|parents|sons?|daughters?|kids?|child(?:ren)?|wife|husband|partner|girlfriend|boyfriend|eldest|oldest|youngest|twins|little one"
-    r"|sister|brother|nan|gran\w*|(?:best|oldest) (?:friend|mate)|landlord|landlady|cat|dog|pup\w*)\b"
-    r"|[我咱]?[爸妈]|儿子|女儿|闺女|孩子|[我咱]娃|老[婆公]|媳妇|[我咱][大小表堂]?[姐妹哥弟]|(?<![帅师学大小])[姐妹哥弟]|[崽娃]|宝宝|[爷奶]{2}|姥[姥爷]|外[婆公]|对象|[男女]朋友|[猫狗]",
+    r"|sis|sisters?|bro|brothers?|hubby|missus|mam|nan|gran\w*|(?:best|oldest) (?:friend|mate)|landlord|landlady|cat|dog|pup\w*)\b"
+    r"|[我咱]?[爸妈]|儿子|女儿|闺女|孩子|[我咱]娃|老[婆公]|媳妇|[我咱][大小表堂]?[姐妹哥弟]|(?<![帅师学大小])[姐妹哥弟]|[崽娃]|宝宝|[爷奶]{2}|姥[姥爷]|外[婆公]|对象|[男女]朋友|最好的?朋友|闺蜜|发小|死党|[猫狗]",
     re.IGNORECASE,
 )
 _GRAVE = pattern_of(
@@ -297,7 +303,7 @@ _LAST = pattern_of(r"last|past|上", re.IGNORECASE)
 _HEARSAY = pattern_of(
     r"^\W*(?:some )?(?:bloke|guy|man|woman|lady|girl|lad|couple|some(?:one|body)|two \w+|random \w+)\b(?! (?:at|from)\b)|\bthey say\b|"
     r"\b(?:i|we) (?:(?:now|just|also|even|only|happen to) )*(?:know|overhear|overheard|heard|read|gather|learnt)\b"
-    r"|(?:我|咱们?)?(?:听[到见]|偷听|刷到|看到|知道)(?=[^，。\s])|(?:群里|里面|网上)[^，。]{0,6}(?:[让喊叫说]|接龙|通知)|[聊讲]\s?说|(?:电视|剧|综艺|直播间?|热搜|朋友圈)[里上]",
+    r"|(?:我|咱们?)?(?:听[到见]|偷听|刷到|看到|知道)(?=[^，。\s])|(?:群里|里面|网上)[^，。]{0,6}(?:[让喊叫说]|接龙|通知)|[聊讲]\s?说|转[的来]|(?:电视|剧|综艺|直播间?|热搜|朋友圈)[里上]",
     re.IGNORECASE,
 )
 #: What was long ago.
@@ -414,7 +420,8 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return "story"
     if kind == "worry":
         troubled = (_TROUBLED, _CLOSE, _GRAVE, _RESULT, _AWAITED, _GOES_ON)
-        return "" if any(one.search(source.text) for one in troubled) and not _LONG_AGO.search(text) else "no worry"
+        none = _LONG_AGO.search(text) or (_OF_THE_WORLD.search(text) and not _SELF.search(text))
+        return "no worry" if none or not any(one.search(source.text) for one in troubled) else ""
     if kind in _YEARLY:
         return ""
     return _fault_of_the_day(kind, sentence, source, spoken, quoted)
@@ -440,7 +447,9 @@ def _fault_of_the_day(kind: MatterKind, sentence: Sentence, source: Source, spok
         return "supposed"
     of_another = not close and not _AWAITED.search(text) and _OF_ANOTHER.search(text)
     heard = not close and (_HEARSAY.search(text) or _OTHERS_OF_MINE.search(text))
-    heard = (not own and (heard or _SOMEBODY_DOES.search(text))) or (not own_day and _HEARSAY.search(day))
+    heard = (not own and (heard or _SOMEBODY_DOES.search(text) or _ELSEWHERE.match(text))) or (
+        not own_day and (_HEARSAY.search(day) or _ELSEWHERE.match(day))
+    )
     if dated and (of_another or heard):
         return "subject"
     if stance == "wished" and dated:
@@ -507,7 +516,8 @@ def _times_of(text: str, said: date, quoted: str) -> list[TimeExpression]:
 
 def _is_beside(weekday: TimeExpression, day: TimeExpression, text: str) -> bool:
     first, last = sorted((weekday, day), key=lambda one: one.start)
-    return re.fullmatch(r"[\s,，(（]*(?:the )?", text[first.end : last.start]) is not None
+    agree = {each.first.weekday() for each in weekday.possible} & {each.first.weekday() for each in day.possible}
+    return bool(agree) and re.fullmatch(r"[\s,，(（]*(?:the )?", text[first.end : last.start]) is not None
 
 
 def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[str, str, Precision] | None:
@@ -755,7 +765,7 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         return False
     care, relief = matter.sensitivity == "care", _RELIEF.search(words) is not None
     if matter.kind == "worry" and not matter.due_from:
-        settled = relief or (not care and row.tells and not _ASIDE.match(words))
+        settled = relief or (not care and row.tells and not _is_aside(words))
         return settled and not _GOES_ON.search(words)
     if not matter.due_from:
         return False
@@ -782,11 +792,15 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         row.when >= place
         and (earlier is None or earlier < place)
         and row.terms
-        and not _ASIDE.match(words)
+        and not _is_aside(words)
         and not _STILL_WAITING.search(words)
     )
     recent = row.when - _moment(matter.due_to, row.when, end=True) <= _OUTCOME_WITHIN
     return recent and bool(first or (dated and outcome))
+
+
+def _is_aside(words: str) -> bool:
+    return all(_ASIDE.match(one) for one in split_sentences(words))
 
 
 def takes_up(one: OpenMatter, reply: str) -> bool:
@@ -794,7 +808,7 @@ def takes_up(one: OpenMatter, reply: str) -> bool:
     plain = reply.replace("’", "'")
     about = bool(_roots(one.key.split()) & _roots(telling_terms(reply)))
     asks = any(is_question(sentence) for sentence in split_sentences(plain))
-    return not _STILL_WAITING.search(plain) and (about or not (asks or _ASIDE.match(plain)))
+    return not _STILL_WAITING.search(plain) and (about or not (asks or _is_aside(plain)))
 
 
 def _review_after_talk(matter: OpenMatter, rows: Sequence[_Said]) -> str:
