@@ -77,21 +77,14 @@ _DO_NOT_ASK_OF_IT = pattern_of(
     re.IGNORECASE,
 )
 _DONE = pattern_of(
-    r"\b(?:done|finished|written|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed"
+    r"\b(?:done|finished|written|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed|nailed|survived|aced|bombed|all clear|said (?:yes|no)"
     r"|turned out|no longer|never mind)\b|\b(?:call|put|sent|send)\w* .{0,40}\boff\b"
-    r"|取消|推迟|改期|不去了|算了|黄了|泡汤|搞定|完成|[做弄写填改]完|转过去|弄好|交了|办好|结束|解决|考完|过了|没事了|吹了",
+    r"|取消|推迟|改期|不去了|算了|黄了|泡汤|搞定|完成|[做弄写填改]完|转过去|弄好|交了|办好|结束|解决|顺利|[没过]过[了啦]|[搞弄面考聊谈去见]完|挂了|砸了|成了|录取|拿到|拒了|凉了|没戏|翻车|稳了|过了|没事了|吹了",
     re.IGNORECASE,
 )
 #: What is owed by a day, or was promised, is done by any verb of the past that speaks of it, but not by one of these.
 _ONLY_BEGUN = pattern_of(
     r"\b(?:start|begun|began|try|tried|forg[eo]t|still|not yet|(?:have|has|did|could|ca)n't)\w*\b|开始|开了个头|还没|没有?[^，。]{0,4}(?:写|做|交|寄)|忘",
-    re.IGNORECASE,
-)
-_OUTCOME = pattern_of(
-    r"^\W*(?:(?:so|well|yes|yeah|oh|ok|okay|hi|hey|hello)\W+)*(?:(?:it|that|everything|all|they) (?:went|was|were|turned out|said)|passed|nailed|survived|done|failed|aced)\b"
-    r"|\b(?:i|we|he|she) (?:passed|got (?:it|in|the \w+)|made it|failed|did it|survived|nailed it|smashed it|bombed)\b"
-    r"|\b(?:all clear|benign|turned (?:me|us|it) down|didn't get (?:it|in)|said (?:yes|no)\b)"
-    r"|顺利|搞定|通过了|[没过]过[了啦]?(?=\W|$)|过了|过啦|考完|[搞弄面考聊谈去]完|结束了|没通过|挂了|砸了|成了|录取|拿到|拒了|凉了|没戏|翻车|良性|见完|稳了",
     re.IGNORECASE,
 )
 _RELIEF = pattern_of(
@@ -110,12 +103,6 @@ _LAUGHED = pattern_of(r"\b(?:lol|lmao|rofl|haha\w*)\b|;-?\)|[😂🤣😜😉�
 _GOES_ON = pattern_of(
     r"\b(?:still|no|not|never|nothing|yet|again|worse|wait\w*|worr\w*|afraid|scared)\b|n't\b"
     r"|还|又|更|等|怕|担心|没(?:消息|动静|信|好|退|回|睡|结果|用)",
-    re.IGNORECASE,
-)
-#: In later talk: something else is done, or it will be another time.
-_VOID = pattern_of(
-    r"\binstead\b|\bthat'?s that\b|\bstaying (?:home|in|put)\b|\bextension\b|\b(?:no idea|who knows) when\b|\b(?:some other|another) time\b|\b(?:pulled|backed) out\b"
-    r"|没了|鸽子|鸽了|爽约|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|解放|再说吧|跑路|水漂|关门|倒闭|凑不齐|反悔|冻结",
     re.IGNORECASE,
 )
 #: How a message begins that is about something else, or about everyday things.
@@ -144,8 +131,8 @@ _STILL_WAITING = pattern_of(
 #: Why something does not take place after all, or not on its day.
 _CAUSE = pattern_of(
     r"\b(?:flu|covid|norovirus|ill|sick|storm\w*|flood\w*|snow\w*|typhoon|strike|broke down|broken|van died|car died|shut|no staff"
-    r"|short[- ]staffed|done (?:his|her|my|their|its) \w+ in|sprained|twisted|broke (?:his|her|my|their)|double[- ]booked|sold out|(?:gone|went) (?:bust|under)|closed down|(?:money|tickets?) back)\b"
-    r"|台风|暴雨|大雪|冲突|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|崴|骨折|摔[了断]|请假|大雾|没人[^，。\s]{0,3}接龙|退群|血压|歇着|满了|没[端号位票]|退[了回]来?|排不开|开会|出差",
+    r"|short[- ]staffed|done (?:his|her|my|their|its) \w+ in|sprained|twisted|broke (?:his|her|my|their)|double[- ]booked|sold out|(?:gone|went) (?:bust|under)|closed down|(?:money|tickets?) back)\b|\binstead\b|\bthat'?s that\b|\bstaying (?:home|in|put)\b|\bextension\b|\b(?:no idea|who knows) when\b|\b(?:some other|another) time\b"
+    r"|台风|暴雨|大雪|冲突|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|崴|骨折|摔[了断]|请假|大雾|没人[^，。\s]{0,3}接龙|退群|血压|歇着|满了|没[端号位票]|退[了回]来?|排不开|开会|出差|没了|鸽子|鸽了|爽约|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|解放|再说吧|跑路|水漂|关门|倒闭|凑不齐|反悔|冻结",
     re.IGNORECASE,
 )
 #: Somebody else gave notice.
@@ -742,7 +729,7 @@ def _speaks_of(matter: OpenMatter, row: _Said, at: int) -> bool:
     """Whether a message says with a word for a matter that it is over, or speaks of it once it has begun."""
     key, dated = _roots(matter.key.split()), matter.kind in _DATED
     touched = bool(key & row.terms) and not is_question(row.words)
-    void = dated and (_CALLED_OFF.search(row.words) or _VOID.search(row.words))
+    void = dated and (_CALLED_OFF.search(row.words) or _CAUSE.search(row.words))
     over = matter.kind in ("deadline", "promise") and row.tells and not _ONLY_BEGUN.search(row.words)
     if touched and (over or void or _DONE.search(row.words)):
         return True
@@ -771,7 +758,7 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         return False
     if not begun:
         given = matter.kind == "deadline" and (_DONE.search(words) or _GIVEN.search(words))
-        ended = _CALLED_OFF.search(words) or _VOID.search(words) or _CAUSE.search(words)
+        ended = _CALLED_OFF.search(words) or _CAUSE.search(words)
         latest = not any(one.place > matter.place and one.kind in _DATED for one in matters)
         of_sooner = any(
             one.kind in _DATED
@@ -783,7 +770,7 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         return (
             dated and latest and not (of_sooner or own_day) and bool(ended or (given and not _ONLY_BEGUN.search(words)))
         )
-    outcome = _OUTCOME.search(words) is not None
+    outcome = _DONE.search(words) is not None
     grave = care or (_RESULT.search(matter.words) and _CLOSE.search(matter.words))
     if grave and not (outcome or relief or _PERSONAL.search(words)):
         return False
