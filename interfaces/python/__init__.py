@@ -37,7 +37,7 @@ from people import ME, open_people
 
 #: The client of added dialogues.
 _DIALOGUES = "dialogue"
-#: Seconds that background work has to come to a stop when Python ends.
+#: Seconds that background work is waited for when Python ends.
 _AT_THE_END = 30.0
 #: Most characters of a speaker's name.
 _LONGEST_NAME = 60
@@ -60,7 +60,7 @@ class Closing(Protocol):
 
 
 def close_at_exit(opened: ExitStack, *pools: Workers) -> None:
-    """Close what is ``opened`` when Python ends, unless it is closed by then, and let the threads come to a stop.
+    """Close what is ``opened`` when Python ends, unless it is closed by then, and wait for its threads.
 
     A thread that is inside a native library while Python ends crashes the program.
     """
