@@ -26,6 +26,9 @@ from queue import Empty, SimpleQueue
 
 from domain.errors import Interrupted
 
+#: Seconds between two looks whether a task still runs.
+_LOOK = 0.01
+
 
 @dataclass(order=True)
 class Scheduled:
@@ -73,6 +76,13 @@ class Workers:
                 heapq.heapify(self._queue)
                 self._changed.notify()
             return waiting
+
+    def finish(self, timeout: float) -> bool:
+        """Wait until no task runs; tasks that still wait are not waited for. False if that takes too long."""
+        until = time.monotonic() + timeout
+        while self._threads > self._watched and time.monotonic() < until:
+            time.sleep(_LOOK)
+        return self._threads <= self._watched
 
     def _need_thread(self) -> None:
         """Wake or start a thread, unless all are busy; the caller has the lock."""

@@ -142,8 +142,9 @@ class Lane:
         except errors.Interrupted:
             more = True
         except Exception as fault:
-            # What cannot be stored in the database must at least reach the log.
-            self._log.error("the scheduler failed", exc_info=fault)
+            more = self._cancel.is_set  # it was given up, and perhaps the memory was closed under it
+            if not more:  # what cannot be stored in the database must at least reach the log
+                self._log.error("the scheduler failed", exc_info=fault)
         with self._lock:
             self._wanted = self._wanted or more
             self._start_step()

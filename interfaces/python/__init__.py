@@ -11,6 +11,7 @@ returns when everything is stored. Raises the errors of ``domain.errors``.
 
 from __future__ import annotations
 
+import atexit
 import os
 import uuid
 from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ from domain.events import MemoryAnswer, Replied
 from domain.facts import Fact
 from domain.records import Session
 from domain.text import check_input, clean_text, one_line
-from domain.workers import CancelToken
+from domain.workers import CancelToken, Workers
 from interfaces.debug_log import DebugLog
 from interfaces.operations import OPERATIONS, Memories
 from interfaces.service.memory_service import MemoryService
@@ -36,6 +37,8 @@ from people import ME, open_people
 
 #: The client of added dialogues.
 _DIALOGUES = "dialogue"
+#: Seconds that background work is waited for when Python ends.
+_AT_THE_END = 30.0
 #: Most characters of a speaker's name.
 _LONGEST_NAME = 60
 _HOME = Path(__file__).resolve().parents[2]
@@ -54,6 +57,20 @@ class Closing(Protocol):
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def close_at_exit(opened: ExitStack, *pools: Workers) -> None:
+    """Close what is ``opened`` when Python ends, unless it is closed by then, and wait for its threads.
+
+    A thread that is inside a native library while Python ends crashes the program.
+    """
+
+    def close() -> None:
+        opened.close()
+        for pool in pools:
+            pool.finish(_AT_THE_END)
+
+    atexit.register(close)
 
 
 class Friend(Closing):
@@ -94,6 +111,7 @@ class Friend(Closing):
             self._service = MemoryService(self._people)
             self._companion = opened.enter_context(self._people.companion(person))
             self._opened = opened.pop_all()
+        close_at_exit(self._opened, self._people.index_workers, self._people.scheduler.pool)
 
     def close(self) -> None:
         """Close the memory; safe to call twice. Background work continues when it is opened again."""

@@ -35,9 +35,9 @@ from domain.indexes import Embedder
 from domain.records import Role
 from domain.settings import Settings
 from domain.text import check_input, clean_text
-from domain.workers import CancelToken
+from domain.workers import CancelToken, Workers
 from interfaces.debug_log import DebugLog
-from interfaces.python import Closing
+from interfaces.python import Closing, close_at_exit
 from jobs import exporting
 from jobs.chapters import ChapterWriter
 from jobs.import_backlog import summarise_next
@@ -179,9 +179,11 @@ class MemorySystem(Closing):
         if llm is not None and not isinstance(llm, Llm):
             given |= {**_GIVEN_MODEL, "CHAT_MODEL": type(llm).__name__}
         loaded = config.load_settings(config.home_of(_HOME), os.environ, given)
+        self._index_workers = Workers("old-friend-index", 1)
         with ExitStack() as opened:
             self._maintenance, embedder = self._open_memory(loaded, llm, embedding_handler, opened)
             self._opened = opened.pop_all()
+        close_at_exit(self._opened, self._index_workers, self._maintenance.queue.scheduler.pool)
         self._memory, self._llm = self._maintenance.memory, self._maintenance.llm
         self._units = UnitSearch(self._memory, embedder, self._clock, ltm_id)
         self._lock = RLock()
@@ -224,7 +226,8 @@ class MemorySystem(Closing):
             settings.data_dir, embedder,
             clock=self._clock, new_id=self._new_id, log=debug.log,
             around=Surroundings(
-                [settings.log_dir], [lambda gone: debug.remove_files(gone.are_in)], settings.external_memories
+                [settings.log_dir], [lambda gone: debug.remove_files(gone.are_in)], settings.external_memories,
+                self._index_workers,
             ),
         )  # fmt: skip
         opened.callback(memory.close)

@@ -9,7 +9,6 @@ call refuses is a result with ``status`` "error", as over HTTP; a memory that ca
 
 from __future__ import annotations
 
-import atexit
 import json
 from collections.abc import Mapping
 from functools import cache
@@ -72,6 +71,4 @@ def _call(name: str, **arguments: object) -> Result:
 @cache
 def _friend() -> Friend:
     """The memory, opened once for each program."""
-    friend = Friend()
-    atexit.register(friend.close)
-    return friend
+    return Friend()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import runpy
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -13,8 +15,10 @@ import pytest
 from domain import errors
 from interfaces.operations import OPERATIONS
 from interfaces.python import Friend
+from tests.interfaces.terminal.pseudo import environment
 from tests.support.house import talks
 from tests.support.server import ScriptedServer, say, status
+from tests.support.warm import Piped
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -170,3 +174,25 @@ def test_a_program_cannot_add_what_was_erased_and_sees_that_something_was(
         (one,) = friend.erased().erasures
         assert (one.messages, one.reason, one.proof.traces_left) == (1, "person", 0)
         assert secret not in str(one)
+
+
+def test_a_program_that_closes_nothing_ends_once_its_threads_have_come_to_a_stop(tmp_path: Path) -> None:
+    script = """
+import atexit, sys, threading
+from interfaces.python import Friend
+friend = Friend(sys.argv[1])
+begun, ending = threading.Event(), threading.Event()
+atexit.register(ending.set)
+def work():
+    begun.set()
+    ending.wait()
+    print(sum(range(10_000_000)))
+friend._people.index_workers.add(work)
+begun.wait()
+"""
+    chosen = environment(tmp_path, LOG_DIR=str(tmp_path / "logs"))
+    with Piped(
+        [sys.executable, "-c", script, str(tmp_path)],
+        cwd=ROOT, env=chosen, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as program:  # fmt: skip
+        assert (*program.communicate(timeout=120), program.returncode) == (b"49999995000000\n", b"", 0)
