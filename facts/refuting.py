@@ -17,7 +17,7 @@ from domain.patterns import Guarded, pattern_of
 from facts.cues import is_denial
 from facts.evidence import Sentence, telling_terms
 from language.calendar import MONTH_NAMES
-from language.numbers import asserted_numbers, find_numbers, parse_number
+from language.numbers import asserted_numbers, derived_numbers, find_numbers, parse_number
 from language.sentences import split_clauses
 from language.words import terms
 
@@ -67,16 +67,7 @@ _SAID_SELDOM = pattern_of(
 _COUNTED = pattern_of(
     r"(?<![\w.,:])(?P<number>\d{1,3}(?:st|nd|rd|th)?|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
     r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -](?P<noun>[a-z]{3,})"
-    r"|(?P<han>[一二两三四五六七八九十百]+|\d{1,3})(?P<measure>[楼层级台条只个口位名间套辆本家])"
-)
-#: "Chapter four".
-_NUMBERED = pattern_of(
-    r"[a-z]{3,} (?P<number>\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b(?! (?:hours|days|weeks|months|years))"
-)
-#: A number that measures time.
-_MEASURED = pattern_of(
-    r"\b(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty)[ -](?:seconds?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?)\b"
-    r"|[\d一二两三四五六七八九十百]+个?半?(?:分钟|小时|钟头|天|周|星期|礼拜|月|年|岁)"
+    r"|(?P<han>(?<![一二两三四五六七八九十百])[一二两三四五六七八九十百]{1,12}|\d{1,3})(?P<measure>[楼层级台条只个口位名间套辆本家])"
 )
 _ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
@@ -271,7 +262,7 @@ def _is_declined(statement: str, sentence: str, quoted: Sequence[str]) -> bool:
     clause = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
     behind = sentence[sentence.find(clause) :].casefold()
     declined = _OFFERS.search(behind) and _DECLINES.search(behind)
-    return bool(declined) and not (_OFFERS.search(statement) or is_denial(statement))
+    return bool(declined) and not (_OFFERS.search(statement) or _DECLINES.search(statement) or is_denial(statement))
 
 
 _PARTED = pattern_of(r",(?!\d)|[;，；。、]| and | but | while ")
@@ -391,7 +382,7 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
-_FIGURE = r"\d+(?:[.,:]\d+)*(?![.,:]?\d|\s?(?:[%％]|per ?cent))"
+_FIGURE = r"(?<!\d)(?<!\d[.,:])\d{1,12}(?:[.,:]\d{1,12}){0,3}(?![.,:]?\d|\s?(?:[%％]|per ?cent))"
 _UNIT = (
     r"(?:\s?(?P<{}>(?!(?:an?|the|it|its|i|as|but|and|or|not|is|was|per|of|in|on|at|for|to|from|so|any ?more)\b)[a-z]+"
     r"|(?![不是而])[\u4e00-\u9fff]))?(?: (?:an?|per) [a-z]+)?的?"
@@ -447,7 +438,9 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
         for noun, numbers in _counts(sentence).items():
             said[noun] |= numbers
     # "80 pages, I'm at 52" does not say what the 52 are.
-    bare = {int(each) for each in find_numbers(_COUNTED.sub(" ", " ".join(sentences).casefold())) if each.isdecimal()}
+    whole = " ".join(sentences).casefold()
+    given = find_numbers(_COUNTED.sub(" ", whole)) | derived_numbers(whole, find_numbers(whole))
+    bare = {int(each) for each in given if each.isdecimal()}
     return any(noun in said and not numbers & (said[noun] | bare) for noun, numbers in stated.items())
 
 

@@ -20,6 +20,7 @@ from domain.patterns import Guarded, pattern_of
 from domain.quotations import quotation_spans
 from domain.records import Message
 from facts.cues import is_question
+from language.references import says_what_it_means
 from language.scripts import is_unspaced, unspaced_length
 from language.sentences import sentence_spans
 from language.words import terms
@@ -131,11 +132,10 @@ class Testimony:
     """What a reader needs to judge whether words say a statement.
 
     ``passage``: a line for each message, oldest first: day and time, who speaks, the sentences around the words.
-    ``said`` are the quoted sentences alone; ``places`` are those of the messages in their conversation.
+    ``places`` are those of the messages in their conversation.
     """
 
     passage: tuple[str, ...]
-    said: str
     statement: str
     stance: Stance
     places: tuple[int, ...]
@@ -344,19 +344,27 @@ def _last_question(messages: Sequence[Message], before: int, at: int) -> tuple[i
 
 
 def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[str, str] | None = None) -> Testimony:
-    """What decides about a fact. ``messages``: the window with those before it; ``speakers``: names by role."""
+    """What decides about a fact: its messages, and those before them where its words are not clear alone.
+
+    ``messages``: the window with those before it; ``speakers``: names by role.
+    """
     shown = dict(_shown(fact.quotes, messages, every_question=True))
     named = [place for place, message in enumerate(messages) if message.text_id in fact.messages]
-    first, last = min([*shown, *named], default=0), max([*shown, *named], default=-1)
+    quoted = " ".join(one.words for one in fact.quotes)
+    places = {*shown, *named}
+    clear = bool(quoted) and not _is_short_answer(quoted) and says_what_it_means(quoted)
+    if places and not clear:
+        places |= {*range(max(0, min(places) - _BEFORE), max(places) + 1)}
     lines: dict[int, str] = {}
-    for place in range(max(0, first - _BEFORE), last + 1):
+    for place in sorted(places):
         message = messages[place]
         if message.hidden:
             continue
         who = message.speaker or (speakers or {}).get(message.role) or message.role
         words = re.sub(r"\s+", " ", message.words).strip()
-        if len(words) > _MOST_BEFORE:
+        # Of a companion's words, and of a question, the sentences are enough where they are clear.
+        cut = clear and place in shown and (message.role == "assistant" or place not in named)
+        if cut or len(words) > _MOST_BEFORE:
             words = shown.get(place) or f"… {words[-_MOST_BEFORE:]}"
         lines[place] = f"{message.timestamp[:16].replace('T', ' ')} {who}: {words}"
-    said = " — ".join(shown[place] for place in sorted(shown))
-    return Testimony(tuple(lines.values()), said, fact.restatement, fact.stance, tuple(lines))
+    return Testimony(tuple(lines.values()), fact.restatement, fact.stance, tuple(lines))
