@@ -914,7 +914,7 @@ _RULES = (
     _rule("christ|thanks|hallow|valentine|year|boxing|mother|father|labor|patrick",
           rf"\b(?<!every )(?<!each )(?:(?P<which>last|this coming|next|this) )?(?P<holiday>{_EN_HOLIDAYS})(?:,? {_YEAR})?\b",
           _read_holiday),
-    _rule("元|节|五一|六一|国庆|十一|圣诞|清明|平安夜|跨年夜|双十一", rf"{_ZH_YEAR}?的?(?P<holiday>{_ZH_HOLIDAYS})", _read_holiday),
+    _rule("元|节|五一|六一|国庆|十一|圣诞|清明|平安夜|跨年夜|双十一", rf"{_ZH_YEAR}?的?(?<![周期拜])(?P<holiday>{_ZH_HOLIDAYS})", _read_holiday),
     _rule("easter|friday|thursday|sunday|wednesday|tuesday|pancake|ascension|pentecost|whit",
           rf"\b(?:(?P<which>last|next|this) )?(?P<easter>{'|'.join(sorted(_FROM_EASTER, key=len, reverse=True))})\b(?:,? {_YEAR}\b)?(?! eggs?\b)", _read_easter),
     _rule("复活节", rf"{_ZH_YEAR}?的?(?P<easter>复活节)", _read_easter),

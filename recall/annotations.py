@@ -51,8 +51,8 @@ _BORN = pattern_of(r"\bborn (?:about |in |on (?:\d\d? )?\w+ )?(\d{4}(?:/\d{4})?)
 _QUOTES = pattern_of(r"^\W*(?:Said (?P<said>\d{4}-\d\d-\d\d): |(?P<zh>\d{4}-\d\d-\d\d) 说过：)“(?P<words>[^”]+)”")
 #: Words of a plan in the clause of its day, and just before the day.
 _AHEAD = pattern_of(
-    r"\b(?:due(?! to\b)|deadline|will(?! (?:always|never))|(?:am|is|are|'m|'s|'re) going to)\b"
-    r"|截止|还得|必须|得(?:去|交|在)|(?<![觉重主需只首不])要(?![求素点么是了好紧命])|前.*(?:交|完成|搞定)",
+    r"\b(?:due(?! to\b)|deadline|(?<!my )(?<!\bit )will(?! (?:always|never))|(?:am|is|are|'m|'s|'re) going to)\b"
+    r"|截止|还得|必须|得(?:去|交|在)|(?<![觉重主需只首不说])要(?![求素点么是了好紧命])|前.*(?:交|完成|搞定)",
     re.IGNORECASE,
 )
 _UP_TO = pattern_of(r"\b(?:by|until|till?|before)(?: the| end of)*\s*$", re.IGNORECASE)
@@ -64,14 +64,14 @@ _APPOINTED = pattern_of(
 _NEXT = pattern_of(r"(?:the )?(?:next|coming|tomorrow|in |day after tomorrow)|下|明|大?后", re.IGNORECASE)
 #: Words of a clause, or of a whole line, that tells of no plan or already says what became of it.
 _HAPPENED = pattern_of(
-    r"\b(?:was|were|had|did|got|born|since|died|met|quit|began|came|went|left|saw|took|made|used to"
+    r"\b(?:was|were|had|did|got|born|since|died|met|quit|began|came|went|left|saw|took|made|wrote|gave|lost|won|used to"
     r"|(?!need|indeed|suppos|schedul|book|plann|expect)\w{3,}ed)\b|[了过]|去世|出生|(?<=[日号月年])生|得的|以前|曾|那天",
     re.IGNORECASE,
 )
 _NO_PLAN = pattern_of(
     r"\b(?:birthday|anniversary|every|each|usually|always|(?:morning|afternoon|evening|night)s|(?:be|turn) \d+"
-    r"|(?:hand|turn|sen[dt])(?:ed)? (?:it|them) (?:in|off)|done|finished|paid|cancelled|canceled"
-    r"|called off|postponed)\b|生日|纪念日|每|雷打不动|周.到周|上班|做礼拜"
+    r"|(?:hand|turn|sen[dt])(?:ed)? (?:it|them) (?:in|off)|(?<!be )(?:done|finished|paid)|cancelled|canceled"
+    r"|called off|postponed)\b|生日|纪念日|每|一般|要么|雷打不动|周.到周|上班|做礼拜"
     r"|(?:[交考办写做付]完|交上|搞定)了|交了(?=[，。])|取消|改期|推迟|不去了",
     re.IGNORECASE,
 )
@@ -428,7 +428,8 @@ def _planned_day(one: TimeExpression, words: str, said: date) -> tuple[str, str]
         return None
     before, after = _CLAUSE_ENDS.split(words[: one.start])[-1], _CLAUSE_ENDS.split(words[one.end :])[0]
     clause = f"{before}{words[one.start : one.end]}{after}".rstrip("了吧啊呢 ")
-    certain = one.meant is not None and not one.meant.yearly and one.meant.first > said
+    bare = words[one.start : one.end] == "周末"  # of any week
+    certain = one.meant is not None and not one.meant.yearly and one.meant.first > said and not bare
     if not (certain and _NEXT.match(words, one.start)) and _HAPPENED.search(clause):
         return None
     ahead = certain or _AHEAD.search(clause) is not None or _UP_TO.search(before) is not None

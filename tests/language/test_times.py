@@ -85,9 +85,10 @@ THURSDAY = date(2026, 11, 26)
         ("two weeks from friday", "2026-12-11", "2026-12-11"),
         ("tomorrow week", "2026-12-04", "2026-12-04"),
         ("半个月后", "2026-12-08", "2026-12-14"),
+        ("我周五一般加班", "2026-11-20", "2026-11-20"),
     ],
 )
-def test_a_time_ahead_is_read_from_the_day_on_which_it_was_said(text, first, last):
+def test_a_time_counts_from_the_day_on_which_it_was_said(text, first, last):
     assert read_ranges(text, THURSDAY) == (TimeRange(date.fromisoformat(first), date.fromisoformat(last)),)
 
 

@@ -194,6 +194,8 @@ NO_PLANS = {
         handed it in, due 12 may
         I was due on 3 May but the baby came on 2 May
         the trip is next friday, they called off the ferry
+        I wrote my will on 3 May
+        they say it will rain on friday
         I will never forget 11 May""",
     "zh": """
         上周四见了她
@@ -210,6 +212,9 @@ NO_PLANS = {
         我们周五见面了，吃得很好
         主要是周日那天太累了
         论文交了，21号截止
+        我周五一般要加班
+        老板周五说要裁员
+        我周末要么睡觉要么打游戏
         一年内换了三份工作""",
 }
 
