@@ -57,7 +57,8 @@ _SIMILAR_NAME = 0.75
 _NO_START, _HAS_DAY = ("age", "birth date"), ("appointment", "event", "plan", "trip")
 #: Until when something is so.
 _UNTIL = pattern_of(
-    r"\b(?:until|till|by|before) (?:the )?[^,.;]*|[^，。；]*?(?:之?前|为止|截止)(?=[，。；的]|$)", re.IGNORECASE
+    r"\b(?:until|till|by|before) (?:the )?[^,.;]*|(?:^|(?<=[，。；]))[^，。；]*?(?:之?前|为止|截止)(?=[，。；的]|$)",
+    re.IGNORECASE,
 )
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6

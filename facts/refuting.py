@@ -67,16 +67,7 @@ _SAID_SELDOM = pattern_of(
 _COUNTED = pattern_of(
     r"(?<![\w.,:])(?P<number>\d{1,3}(?:st|nd|rd|th)?|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
     r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -](?P<noun>[a-z]{3,})"
-    r"|(?P<han>[一二两三四五六七八九十百]+|\d{1,3})(?P<measure>[楼层级台条只个口位名间套辆本家])"
-)
-#: "Chapter four".
-_NUMBERED = pattern_of(
-    r"[a-z]{3,} (?P<number>\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b(?! (?:hours|days|weeks|months|years))"
-)
-#: A number that measures time.
-_MEASURED = pattern_of(
-    r"\b(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty)[ -](?:seconds?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?)\b"
-    r"|[\d一二两三四五六七八九十百]+个?半?(?:分钟|小时|钟头|天|周|星期|礼拜|月|年|岁)"
+    r"|(?P<han>(?<![一二两三四五六七八九十百])[一二两三四五六七八九十百]{1,12}|\d{1,3})(?P<measure>[楼层级台条只个口位名间套辆本家])"
 )
 _ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
@@ -391,7 +382,7 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
-_FIGURE = r"\d+(?:[.,:]\d+)*(?![.,:]?\d|\s?(?:[%％]|per ?cent))"
+_FIGURE = r"(?<!\d)(?<!\d[.,:])\d{1,12}(?:[.,:]\d{1,12}){0,3}(?![.,:]?\d|\s?(?:[%％]|per ?cent))"
 _UNIT = (
     r"(?:\s?(?P<{}>(?!(?:an?|the|it|its|i|as|but|and|or|not|is|was|per|of|in|on|at|for|to|from|so|any ?more)\b)[a-z]+"
     r"|(?![不是而])[\u4e00-\u9fff]))?(?: (?:an?|per) [a-z]+)?的?"

@@ -26,11 +26,11 @@ _WORDS |= {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
 _SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 _ANY_WORD = "|".join([*_WORDS, *_SCALES])
 _ENGLISH = pattern_of(rf"\b(?:a )?(?:{_ANY_WORD})(?:[\s-]+(?:and[\s-]+)?(?:{_ANY_WORD}))*\b")
-_DIGITS = pattern_of(r"(?<![\w.])?\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
+_DIGITS = pattern_of(r"\d{1,40}(?:,\d{3}){1,12}(?:\.\d{1,40})?|\d{1,40}(?:\.\d{1,40})?")
 _SCALED = pattern_of(
-    r"(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)\s?(?P<scale>[k千万亿]|thousand|grand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])"
+    r"(?<!\d)(?P<number>\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?)\s?(?P<scale>[k千万亿]|thousand|grand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])"
 )
-_HAN_NUMBER = pattern_of(r"[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
+_HAN_NUMBER = pattern_of(r"[零〇一二两三四五六七八九十百千万亿]{1,40}(?:点[零〇一二三四五六七八九]{1,40})?")
 #: Words in which these characters count nothing.
 _NO_NUMBER = pattern_of(
     "万一|十分|千万|一般|一起|一直|一样|一定|一些|一点|一下|一边|一旦|一切|一致|统一|唯一|第一次|一会|一共|一向|万分|再三|三番|四川|三亚|"
@@ -45,10 +45,10 @@ _TEN_THOUSAND = pattern_of("(?<=[\\d一二两三四五六七八九十百])个?w(
 #: 八两 is a weight: there 两 is no two.
 _OUNCES = pattern_of("(?<=[一二三四五六七八九])两")
 _JIN = pattern_of(
-    r"(?P<jin>\d+(?:\.\d+)?|[一二两三四五六七八九十百]+)(?<!公)斤(?:(?P<liang>[\d一二三四五六七八九])两?|(?P<half>半))?"
+    r"(?P<jin>\d{1,12}(?:\.\d{1,12})?|[一二两三四五六七八九十百]{1,12})(?<!公)斤(?:(?P<liang>[\d一二三四五六七八九])两?|(?P<half>半))?"
 )
 _TENTHS = pattern_of(
-    r"(?P<number>\d+(?:\.\d+)?|[一二两三四五六七八九十百]+)(?P<unit>(?<!公)里(?!面)|成(?![为了家员立都年人本]))"
+    r"(?P<number>\d{1,12}(?:\.\d{1,12})?|[一二两三四五六七八九十百]{1,12})(?P<unit>(?<!公)里(?!面)|成(?![为了家员立都年人本]))"
 )
 _DOZENS = pattern_of(r"\b(?P<number>half a|two|three|four|five|six|ten|\d{1,2}) dozen\b")
 _AND_A_HALF = pattern_of(
@@ -104,7 +104,7 @@ def find_numbers(text: str) -> frozenset[str]:
 _COMPARES = pattern_of(
     r"\b(?:more|less|fewer|than|older|younger|extra|plus|minus|each|apiece|split|between|per|times|another|off|total|altogether"
     r"|(?:put|puts|went|gone|goes|pushed|brought|came) (?:\w+ ){0,3}(?:up|down)|raised?|rose|gained|lost)\b"
-    r"|\d\w* ?(?:to|till?|until|-|–) ?(?:the )?\d|\d\D{0,3}[到至]"
+    r"|\d\w{0,12} ?(?:to|till?|until|-|–) ?(?:the )?\d|\d\D{0,3}[到至]"
     r"|[比多少大小差共每减加涨降跌胖瘦成%]|又|平分|平摊",
     re.IGNORECASE,
 )
@@ -169,7 +169,7 @@ def parse_number(text: str) -> int | None:
     """The whole number that a text is: ``34``, ``thirty-four``, 三十四; None for anything else."""
     plain = unicodedata.normalize("NFKC", text).casefold().strip()
     if plain.isdecimal():
-        return int(plain)
+        return int(plain) if len(plain) < _EXACT else None
     if plain and _HAN_NUMBER.fullmatch(plain) and (value := _han_value(plain)).isdecimal():
         return int(value)
     found = _ENGLISH.fullmatch(plain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from datetime import date, datetime
 
 import pytest
 
@@ -14,11 +15,14 @@ from domain.quotations import find_quotations, without_quotations
 from domain.recollection import Recollection
 from domain.text import MAX_INPUT_BYTES, mask
 from domain.workers import CancelToken
+from facts.matters import day_ahead
 from interfaces.terminal.markdown import stream_for
 from interfaces.terminal.reply import QuotationSplitter, QuotedStream
 from interfaces.terminal.screen import Screen
+from language.numbers import asserted_numbers, find_numbers
 from language.reactions import manner_of
 from language.scripts import estimate, language_of
+from language.times import read_times
 from language.words import tokens as words_of
 from models.chat import (
     MAX_PROMPT,
@@ -32,6 +36,7 @@ from models.chat import (
 )
 from models.demo_model import reply_to
 from models.provider_errors import read_failure
+from tests.facts.talk import reason, talk
 from tests.support.growing import growth
 from tests.support.house import house
 from tests.support.program import connected, run, stored
@@ -103,6 +108,27 @@ def test_four_times_the_text_takes_about_four_times_as_long(name: str) -> None:
     slow = [piece for piece in _HARD if growth(_WORK[name], piece, size) > 9]
     again = {piece: growth(_WORK[name], piece, size * 2) for piece in slow}
     assert {piece: ratio for piece, ratio in again.items() if ratio > 9} == {}
+
+
+#: What reads figures and times, in text that is full of them.
+_READS: dict[str, Callable[[str], object]] = {
+    "numbers": lambda given: (find_numbers(given), asserted_numbers(given)),
+    "times": lambda given: read_times(given, date(2026, 11, 26)),
+    "day_ahead": lambda given: day_ahead(given, datetime(2026, 11, 26)),
+    "checking": lambda given: reason("Mara has 3 cats until May.", talk("2026-05-17", given), 1),
+}
+
+
+@pytest.mark.parametrize("name", _READS)
+@pytest.mark.parametrize("piece", ["1", "一", "一万", "三天", "1,", "not 1 ", "前的", "a"])
+def test_reading_figures_takes_time_in_proportion_to_the_text(name: str, piece: str) -> None:
+    assert growth(_READS[name], piece, 20_000) <= 9
+
+
+@pytest.mark.parametrize("given", ["1" * 5_000 + " pm", "一" * 5_000 + "十万个"])
+def test_a_number_of_thousands_of_digits_is_read_without_an_error(given: str) -> None:
+    assert find_numbers(given)
+    assert reason("Mara has 3 cats.", talk("2026-05-17", "I have 3 cats. " + given), 1) == ""
 
 
 @pytest.mark.parametrize("plain", [True, False], ids=["plain", "styled"])

@@ -49,6 +49,14 @@ def marked(request: Any, task: str) -> bool:
     return first.startswith(_BEGINS["persona"]) and of_self == (task == "self")
 
 
+def talks(request: Any) -> bool:
+    """Whether a request is no task: background work, which comes when it likes, then takes no reply of a script."""
+    match request:
+        case {"messages": [{"content": str(first)}, *_]} if first:
+            return marked(request, "talk")
+    return True
+
+
 def material(request: Any) -> Any:
     """The fenced JSON of a task that is one record."""
     (found,) = records(request)
