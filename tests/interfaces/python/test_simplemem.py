@@ -14,6 +14,7 @@ import pytest
 from interfaces.python import Friend
 from interfaces.python.simplemem import Dialogue, SimpleMemSystem
 from tests.interfaces.python.test_neuromemory import run
+from tests.support.house import marked, records
 from tests.support.server import ScriptedServer
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -39,9 +40,9 @@ def reply_of(*facts: dict[str, Any]) -> Any:
 
     def answer(request: Any) -> str:
         shown = "\n".join(one["content"] for one in request["messages"])
-        if statements := re.findall(r'"statement": ?(\d+)', shown):
-            return "\n".join(f"{number}: yes" for number in statements)
-        if '{"turn": 1' in shown:
+        if marked(request, "verify"):
+            return "\n".join(f"{one['statement']}: yes" for one in records(request) if "statement" in one)
+        if marked(request, "notes"):
             return json.dumps({"notes": [{"topic": "见面", "importance": 6, "facts": facts}]}, ensure_ascii=False)
         if "2025年1月16日14:00" in shown and "什么时候在哪见面" in shown:
             return "2025年1月16日14:00，在星巴克。"
@@ -163,7 +164,7 @@ def test_as_many_windows_are_read_at_once_as_there_are_workers(
     together = threading.Barrier(3)
 
     def answer(request: Any) -> str:
-        if '{"turn": 1' in str(request["messages"]):
+        if marked(request, "notes"):
             together.wait(300)  # fails unless three windows are asked about at once
         return '{"notes": []}'
 
