@@ -181,8 +181,8 @@ def is_promise(sentence: str) -> bool:
 
 _DENIES = Guarded(
     "no|n't|nt|nah|never|neither|不|没|别|无|未|哪",
-    r"n't\b|\b(?:(?:do|does|did|ca|wo|is|are|was|were|has|have|had|would|could|should|must)nt|aint|nope|nah|not(?! only)|no(?! idea| wonder| problem| doubt| worries| matter| longer than)|never|nobody|nothing|none|neither|nor|cannot)\b"
-    r"|(?<![要差了好是对能可行])不(?:(?=过敏)|(?![错过超仅但管止断久少同光得论]))|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
+    r"n't\b(?! (?:just|only|not)\b)|\b(?:(?:do|does|did|ca|wo|is|are|was|were|has|have|had|would|could|should|must)nt|aint|nope|nah|(?<!n't )not(?! only| just)|no(?! idea| wonder| problem| doubt| worries| matter| longer than| [a-z]+ (?:apart from|except|besides|other than)\b)|never|nobody|nothing|none|neither|nor|cannot)\b"
+    r"|(?<![要差了好是对能可行])不(?:(?=过敏)|(?!能不|[错过超仅但管止断久少同光得论只]))|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
 )
 #: Words for an end or a lack, with or without "not".
 _ENDS = Guarded(

@@ -18,7 +18,7 @@ from facts.cues import is_denial
 from facts.evidence import Sentence, telling_terms
 from language.calendar import MONTH_NAMES
 from language.numbers import asserted_numbers, derived_numbers, find_numbers, parse_number
-from language.sentences import split_clauses
+from language.sentences import split_clauses, split_sentences
 from language.words import terms
 
 #: Nouns that make "in the film industry" or "in our book club" a place of everyday life.
@@ -130,9 +130,9 @@ _HE_IS = pattern_of(rf"\b(?:{_HE})\b|老公|丈夫|爸|父亲|公公|岳父|哥|
 
 #: Text that speaks to the program about "the user" was written by somebody else.
 _POISON = pattern_of(
-    r"\b(?:ignore|disregard) (?:all |any )?(?:the )?(?:above|previous|prior|earlier)\b|\b(?:remember|note|store|save|record) that the user\b"
-    r"|\bthe user(?:'s| is| has| was| wants| lives| works| likes)\b|\bsystem prompt\b|<(?:system|memory|tool)\b"
-    r"|忽略(?:以上|上面|之前|前面)|(?:记住|记录|保存)[：:，,]?\s?用户|用户(?:是|姓|叫|在|住|有|喜欢)|系统提示",
+    r"\b(?:ignore|disregard) (?:all |any )?(?:the )?(?:above|previous|prior|earlier)\b|\b(?:remember|note|store|save|record)\b[^.;]{0,20}\bthe user\b"
+    r"|\bsystem prompt\b|<(?:system|memory|tool)\b"
+    r"|忽略(?:以上|上面|之前|前面)|(?:记住|记录|保存)[^。；]{0,6}用户|系统提示",
     re.IGNORECASE,
 )
 _SAYS = pattern_of(
@@ -156,7 +156,7 @@ _GRAVE = tuple(
          r"pregnan|expecting|baby|babies|due|trimester|scan|twins|怀|孕|预产|有喜|宝宝|双胞胎|要当"),
         (r"\b(?:divorc\w+|separated|broke up)\b|离婚|分手",
          r"divorc|separat|split|br[oe]a?k|\bex\b|ex-|left|over|apart|leav|dump|离|分|前夫|前妻|散|吹|黄了"),
-        (r"\ballerg\w+|过敏", r"allerg|intoleran|react|hay ?fever|sneez|swell|hives|anaphyla|epi-?pen|c(?:o)?eliac|rash|itch|过敏|不耐|疹|痒|喷嚏|肿"),
+        (r"\ballerg\w+|过敏", r"allerg|intoleran|react|hay ?fever|sneez|swell|hives|anaphyla|epi-?pen|c(?:o)?eliac|rash|itch|kill|hospital|can'?t (?:touch|eat|have|go near)|过敏|不耐|疹|痒|喷嚏|肿|不能[吃碰]|碰不得|一[吃碰]就|送医|急诊"),
         (r"\b(?:married|wife|husband|spouse|wedding)\b|结婚|已婚|妻子|丈夫",
          r"marri|marry|wife|wives|husband|hubby|wedding|spouse|engag|fianc|honeymoon|propos|anniversar|vows|\bour\b|we\b|婚|老婆|老公|妻|丈夫|媳妇|爱人|嫁|娶|我俩|我们|夫|太太|先生|对象"),
         (r"\b(?:live[sd]?|living|stay\w*) (?:\w+ )?alone\b|独自|独居",
@@ -209,7 +209,10 @@ def find_fault(
         return "number"
     if _is_miscounted(statement, sentences) or any(_is_of_another_label(statement, each) for each in sentences):
         return "number"
-    once = (_is_bygone(statement, each, quoted) or _is_declined(statement, each, quoted) for each in sentences)
+    once = (
+        _is_bygone(statement, each, quoted, around) or _is_declined(statement, each.text, quoted, around)
+        for each in evidence
+    )
     if any(once) or any(_is_the_wrong_one(statement, each) for each in quoted or sentences):
         return "polarity"
     clauses = [_governing_clause(statement, each, quoted) for each in sentences]
@@ -219,17 +222,34 @@ def find_fault(
 
 #: What was so once, in words, and what shows that a statement says so.
 _BYGONE = pattern_of(
-    r"\b(?:used to|originally|at first|formerly|was going to|was meant to)\b|原先|原本|本来|从前|起初|当初"
+    r"(?<!get )(?<!got )(?<!getting )(?<!am )(?<!i'm )(?<!im )(?<!are )(?<!'re )\bused to (?P<deed>[a-z]+)"
+    r"|\b(?:at first|formerly|was (?:going|meant) to)\b|原先|从前|起初|当初|(?:原本|本来)(?!就|[^，。]{0,4}是)"
 )
 _OF_THE_PAST = pattern_of(
     r"\b(?:was|were|had|used|until|former\w*|previous\w*|before|originally|first|once|no longer|stopped|quit|\w{2,}ed)\b|[曾原过前改后]|本来|当初|起初|不再|[没不]|了"
 )
 
 
-def _is_bygone(statement: str, sentence: str, quoted: Sequence[str]) -> bool:
-    """Whether what a statement says is so was so only once: "used to take one", 原先一片."""
-    words = next((each for each in quoted if each in sentence), sentence)
-    return _BYGONE.search(_best_clause(statement, words).casefold()) is not None and not _OF_THE_PAST.search(statement)
+def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around: str) -> bool:
+    """Whether what a statement says is so was so only once: "used to take one", 原先一片.
+
+    It is so again, or something else is, where another clause has words of the statement that this one lacks, or all.
+    """
+    words = next((each for each in quoted if each in sentence.text), sentence.text)
+    clause = _best_clause(statement, words)
+    found = _BYGONE.search(clause.casefold().replace("’", "'"))
+    if not found or _OF_THE_PAST.search(statement) or is_denial(clause) or is_denial(statement):
+        return False
+    wanted, once = telling_terms(statement), telling_terms(clause)
+    if not wanted.issuperset(telling_terms(found["deed"] or "")):
+        return False
+    beside = split_sentences(f"{sentence.before} {_with_next(sentence.text, around)}")
+    for other in (one for part in beside for one in split_clauses(part)):
+        shared = wanted & telling_terms(other) if clause not in other else frozenset()
+        again = shared and wanted & once <= shared and find_numbers(other) <= find_numbers(clause)
+        if again or shared - once:
+            return False
+    return True
 
 
 #: A clause that only says what is not so: "it's lilac, not pink", 是二中，不是七中.
@@ -249,20 +269,39 @@ def _is_the_wrong_one(statement: str, words: str) -> bool:
     )
 
 
-#: What offers something, and what declines it.
+#: What offers something, and what declines it, of itself and of nothing else: "said no", not "said no to the car".
 _OFFERS = pattern_of(r"\b(?:offer|invit|ask|suggest)\w*|\bwants? (?:me|us)\b|[约让叫邀劝]|请(?!了?假)|说")
 _DECLINES = pattern_of(
-    r"\b(?:said no|told (?:him|her|them) no|turned (?:it|that|him|her|them) down|declined|refused|didn'?t (?:reply|answer|go|bother)|no thanks)\b"
-    r"|说不用|说算了|没答应|没同意|拒绝|没[理回](?!来)|推掉|推了|没去|回绝|婉拒"
+    r"\b(?:said no|told (?:him|her|them) no|turned (?:it|that|him|her|them) down|declined|refused|didn'?t (?:reply|answer|go|bother)|no thanks)(?=\W*$|[,.;!]|\s+(?:but|because|cos|though|politely|again)\b)"
+    r"|(?:说不用|说算了|没答应|没同意|拒绝|没[理回](?!来)|推掉|推了|没去|回绝|婉拒)了?[他她它]?们?了?(?=[^\u4e00-\u9fff]|$)"
+)
+#: Whoever declined may have come round.
+_ACCEPTS = pattern_of(
+    r"\b(?:then|later|eventually|finally|anyway|now|in the end|after all|still|did(?! ?n'?t)|do|doing|done|took|went|gave in|said yes|agreed|accepted|changed my mind|first|before)\b"
+    r"|后来|还是|最后|最终|结果|现在|如今|终于|去了|答应了|同意了|接受|先[说没]|又[去答同说]"
 )
 
 
-def _is_declined(statement: str, sentence: str, quoted: Sequence[str]) -> bool:
-    """Whether a statement gives as so what was only offered, and declined: "she offered, I said no"."""
+def _is_declined(statement: str, sentence: str, quoted: Sequence[str], around: str) -> bool:
+    """Whether a statement gives as so what was only offered, and declined at once: "she offered, I said no"."""
     clause = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
-    behind = sentence[sentence.find(clause) :].casefold()
-    declined = _OFFERS.search(behind) and _DECLINES.search(behind)
-    return bool(declined) and not (_OFFERS.search(statement) or _DECLINES.search(statement) or is_denial(statement))
+    offered, *then = split_clauses(sentence[sentence.find(clause) :].casefold().replace("’", "'"))
+    declined = _DECLINES.search(" | ".join([offered, *then[:1]]))
+    if not (declined and _OFFERS.search(offered)):
+        return False
+    if _OFFERS.search(statement) or _DECLINES.search(statement) or is_denial(statement):
+        return False
+    return not _ACCEPTS.search(_with_next(sentence, around).casefold())
+
+
+#: The characters behind a sentence in which what it says may be taken back.
+_NEXT = 150
+
+
+def _with_next(sentence: str, around: str) -> str:
+    """A sentence with what was said right after it."""
+    at = around.find(sentence)
+    return around[at : at + len(sentence) + _NEXT] if at >= 0 else sentence
 
 
 _PARTED = pattern_of(r",(?!\d)|[;，；。、]| and | but | while ")
@@ -303,6 +342,15 @@ _AUXILIARY = frozenset(
     not never just also still now always often usually already going to
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
+#: Both do it, or it is done to the one who is named first.
+_TOGETHER = pattern_of(
+    r"\b(?:and|&) (?:i|me|we)\b|\b(?:i|me) and\b|\b(?:with|by|like|too|also|both|same|together|as well|either|neither|us|we|each other)\b|\bso (?:do|does|did|is|am|are|has|have|can)\b|\bas (?:do|does|did)\b",
+    re.IGNORECASE,
+)
+#: What two do to each other.
+_MUTUAL = pattern_of(
+    r"me?et|marr|dat(?:e|ing)|divorc|hug|kiss|argu|fight|fought|split|danc|kn[eo]w|chat|talk|sp[eo]|play|wed"
+)
 _BEFORE_A_DEED = pattern_of(r"[\w'’-]+")
 
 
@@ -310,12 +358,17 @@ def _does_another(statement: str, subject: str, about: About, quoted: Sequence[s
     """Whether the words give what a statement says somebody does to the speaker, or the reverse: "I work his Saturday"."""
     if not subject.isascii() or not statement.startswith(subject) or " with " in statement:
         return False
+    if any(map(_TOGETHER.search, quoted)):
+        return False
     words = [each.casefold() for each in _BEFORE_A_DEED.findall(statement[len(subject) :])]
     deed = next(
         (each for each in words if each not in _AUXILIARY and not each.endswith("ly") and each not in ("'s", "s")), ""
     )
     wanted = terms(deed)
-    if not wanted or words[:1] in (["and"], ["'s"], ["s"], ["or"]):
+    passive = re.search(
+        rf"\b(?:was|were|been|being|got|is|are) {re.escape(deed)}", statement.casefold()
+    ) and not deed.endswith("ing")
+    if not wanted or passive or _MUTUAL.match(deed) or words[:1] in (["and"], ["'s"], ["s"], ["or"]):
         return False
     doers = set()
     for said in quoted:
@@ -336,14 +389,20 @@ def _does_another(statement: str, subject: str, about: About, quoted: Sequence[s
     return all(re.match("(?:he|she|they)(?:['’]?(?:ll|ve|d|s|re))?$", one, re.IGNORECASE) for one in doers)
 
 
+#: Where somebody else's opinion ends, and what is so begins.
+_OPINION_ENDS = pattern_of(
+    r"[,;:，；：。]|\b(?:but|though|because|since|cos|when|after|so|and i)\b|但|可是|不过|因为|所以"
+)
+
+
 def _is_opinion(statement: str, sentence: str) -> bool:
     """Whether it is only what somebody else thinks or foretells: "Priya says I'll be bored"."""
     found = _OPINION.search(sentence.replace("’", "'"))
-    return (
-        found is not None
-        and sentence.find(_best_clause(statement, sentence)) + 1 >= found.start() - 40
-        and bool(set(terms(statement)).intersection(terms(sentence[found.end() :])))
-    )
+    if found is None:
+        return False
+    thought = telling_terms(_OPINION_ENDS.split(sentence[found.end() :].lstrip(" ,，:："), 1)[0])
+    wanted = telling_terms(statement)
+    return not wanted.isdisjoint(thought) and wanted.isdisjoint(telling_terms(sentence) - thought)
 
 
 def is_tale(evidence: Sentence) -> bool:
@@ -413,6 +472,8 @@ def _is_corrected(statement: str, sentences: Sequence[str], around: str) -> bool
             before = text[max(0, found.start() - _SORRY_BEFORE) : found.start()]
             if (text is around and not _SORRY.search(before)) or found["right"] == found["wrong"]:
                 continue
+            if re.search(rf"(?<![\d.,:]){re.escape(found['wrong'])}(?![.,:]?\d)", text[found.end() :]):
+                continue  # it is said again, of something else
             counted = re.search(
                 rf"(?<!\d){re.escape(found['wrong'])}(?!\d){_UNIT.format('unit')}", statement.casefold()
             )

@@ -229,6 +229,11 @@ def test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote(said: str, sta
         (["I used to take two of them, now it's three."], "Mara takes two of them.", {"quote": "I used to take two"}, "polarity"),
         (["I used to take two of them, now it's three."], "Mara used to take two of them.", {"quote": "I used to take two"}, ""),
         (["原先吃一片，现在一片半。"], "陈默吃一片。", {"subject": "陈默", "quote": "原先吃一片"}, "polarity"),
+        (["I used to smoke."], "Mara smokes.", {"quote": "I used to smoke"}, "polarity"),
+        (["I used to live in Bath, now I live in Leith."], "Mara lives in Bath.", {}, "polarity"),
+        (["从前住上海，现在搬成都了。"], "陈默住上海。", {"subject": "陈默"}, "polarity"),
+        (["She thinks I'm mad but I bought a boat."], "Mara is mad.", {}, "opinion"),
+        (["no allergies apart from cats"], "Mara has no allergies.", {}, "polarity"),
         (["Ben offered to paint the fence, I said no."], "Ben paints the fence.", {"subject": "Ben", "about": "other"}, "polarity"),
         (["Ben offered to paint the fence, I said no."], "Ben offered to paint the fence.",
          {"subject": "Ben", "about": "other"}, ""),
@@ -301,6 +306,67 @@ def test_a_rule_refutes_where_it_is_sure(said: list[str], statement: str, fields
     if quote := str(fields.pop("quote", "")):
         fields["quotes"] = (QuoteDraft(turn, quote),)
     assert reason(statement, talk("2026-05-17", *said), turn, names=names, **fields) == why
+
+
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("I'm originally from Cork.", "Mara is from Cork."),
+        ("I'm originally Polish.", "Mara is Polish."),
+        ("我原本是四川人。", "陈默是四川人。"),
+        ("我本来就是急性子。", "陈默是急性子。"),
+        ("I used to live in Bath, now I'm in Leith.", "Mara lives in Leith."),
+        ("I used to work at Tesco, these days it's Aldi.", "Mara works at Aldi."),
+        ("I used to have two cats, only Tilly left now.", "Mara has one cat, Tilly."),
+        ("I'm in Leith these days. I used to live in Bath.", "Mara lives in Leith."),
+        ("I used to live in Bath. I'm in Leith these days.", "Mara lives in Leith."),
+        ("She offered me the job. I said no. Then I took it.", "Mara took the job."),
+        ("I'm getting used to the night shifts at the clinic.", "Mara works night shifts at the clinic."),
+        ("I used to smoke, then stopped, and now I smoke again.", "Mara smokes."),
+        ("I used to teach with Ann, she lives in Bath.", "Ann lives in Bath."),
+        ("从前住上海，现在搬成都了。", "陈默住成都。"),
+        ("They offered me the manager job, told them no first, then I took it.", "Mara took the manager job."),
+        ("my brother asked me to be best man, didn't reply for a week, I'm doing it now", "Mara is best man."),
+        ("he invited me to Oslo and I went, didn't bother with a coat", "Mara went to Oslo."),
+        ("She offered me the job, I said no to the car though.", "Mara was offered the job."),
+        ("他们约我去杭州，我先说不用，后来还是去了。", "陈默去了杭州。"),
+        ("我姐叫我去西安，我去了，没理她老公。", "陈默去了西安。"),
+        ("Ben and I live in Leith.", "Ben lives in Leith."),
+        ("My sister and I run a cafe.", "Mara's sister runs a cafe."),
+        ("Leo and I teach yoga.", "Leo teaches yoga."),
+        ("I teach yoga and so does Leo.", "Leo teaches yoga."),
+        ("I sing in a choir, same one as Kate.", "Kate sings in a choir."),
+        ("I married Ben in May.", "Ben married Mara in May."),
+        ("我在一家公司做产品，用户有两百万。", "陈默在一家公司做产品。"),
+        ("用户是我的上帝，我做客服的。", "陈默做客服。"),
+        ("I tell people what the user wants, I'm a designer.", "Mara is a designer."),
+        ("Priya says I should rest; I broke my wrist.", "Mara broke her wrist."),
+        ("She thinks I'm mad but I bought a boat.", "Mara bought a boat."),
+        ("Mum thinks I'm lazy because I get up at ten.", "Mara gets up at ten."),
+        ("我妈觉得我太瘦，我才90斤。", "陈默90斤。"),
+        ("peanuts nearly killed me, can't touch them", "Mara is allergic to peanuts."),
+        ("花生差点要了我的命，碰都不能碰。", "陈默对花生过敏。"),
+        ("no allergies apart from cats", "Mara is allergic to cats."),
+        ("除了猫，我什么过敏都没有。", "陈默对猫过敏。"),
+        ("I don't just paint, I sculpt too.", "Mara paints."),
+        ("我不只画画，还雕塑。", "陈默画画。"),
+        ("I can't not have coffee in the morning.", "Mara has coffee in the morning."),
+        ("我早上不能不喝咖啡。", "陈默早上喝咖啡。"),
+        ("I pay 145, not 155; the gym takes 155.", "The gym takes 155."),
+    ],
+)
+@pytest.mark.parametrize("is_quoted", [True, False])
+def test_what_is_so_is_not_refuted_by_what_was_so_once_was_declined_is_thought_or_is_done_together(
+    said: str, statement: str, is_quoted: bool
+) -> None:
+    person = CHEN if not statement.isascii() else MARA
+    own = statement.startswith(person.person[0]) and not statement.startswith("Mara's")
+    subject = person.person[0] if own else "Mara's sister" if "'s" in statement else statement.split(maxsplit=1)[0]
+    names = replace(person, known=frozenset({"Ben", "Leo", "Kate", "Ann", "Tilly"}))
+    quotes = (QuoteDraft(1, said),) if is_quoted else ()
+    about = "person" if own else "other"
+    spoken = talk("2026-05-17", said)
+    assert reason(statement, spoken, 1, names=names, subject=subject, about=about, quotes=quotes) == ""
 
 
 @pytest.mark.parametrize(
