@@ -194,21 +194,16 @@ _OF_OTHERS = pattern_of(
 _THEIRS = r"(?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate)"
 _OTHERS = r"(?:boss|manager|colleague|co-?worker|neighbou?rs?|ex|teacher|professor|roommate|flatmate|classmate)"
 _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
-#: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
+#: What says, around the day, that nothing is settled.
 _UNSETTLED = pattern_of(
     r"\b(?:may|could|probably|possibly|thinking (?:of|about)|considering|not sure|dunno|toying with|provided|providing|as long as|see what|fingers crossed for|depends|depending|we'll see|unconfirmed|tbc|tbd|wonder\w*|as (?:always|usual|ever)|usually|always|normally|mostly|sometimes|often)\b"
     r"|听[^，。\s器力]{1,5}[说讲]|(?:群里|网上|新闻|朋友圈|公众号)[^，。]{0,4}(?:说|都在|刷)|琢磨|寻思|盘算|(?:周|星期|礼拜)[一二三四五六日天][、和跟]?(?:周|星期|礼拜)[一二三四五六日天]|照例|照旧|照常|老规矩|雷打不动|本[该来]|考虑|看[情心]|再看|(?<!不)想去|要么|也(?:可能|许|没准)|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
     re.IGNORECASE,
 )
 _GUESSED = pattern_of(r"\b(?:bet|reckon\w*|guess\w*|predict\w*|forecast\w*)\b|猜|打赌|估计|预报|大概", re.IGNORECASE)
-_WEATHER = pattern_of(
-    r"\b(?:snow\w*|rain\w*|sleet|thunder\w*|storm\w*|heatwave|sunny|frost\w*|minus \w+|\d+ ?degrees|clocks (?:go|change))\b"
-    r"|[下有][^，。\s]{0,2}[雨雪雹]|台风|寒潮|冷空气|暴雨|[降升]温|零下|\d度",
-    re.IGNORECASE,
-)
 _OF_THE_WORLD = pattern_of(
-    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|in the (?:series|show|soap|book|film|movie|story|novel|game)|king|queen|pope|premiere|cup final|finale|strike|black friday|(?:petrol|diesel|fuel|england|new (?:season|series|episode|album))(?! for)|sales? (?:starts?|ends?)|^\W*\w+ (?:plays?|faces?|hosts?) (?:on )?\w*day|in the (?:pub|queue|soap))\b"
-    r"|总统|[书报][上里]说|新闻[里上]?说|电影里|小说里|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工|油价|股市|大盘|大促|[开停]业|首发|上新|双倍|停电|国[足乒]|[男女][足排篮]|[^，。\s]队(?!友)|[踢对]阵?[\u4e00-\u9fff]{2}(?=[，。\s]|$)",
+    r"\b(?:snow\w*|rain\w*|sleet|thunder\w*|storm\w*|heatwave|sunny|frost\w*|minus \w+|\d+ ?degrees|clocks (?:go|change)|president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|in the (?:series|show|soap|book|film|movie|story|novel|game)|king|queen|pope|premiere|cup final|finale|strike|black friday|(?:petrol|diesel|fuel|england|new (?:season|series|episode|album))(?! for)|sales? (?:starts?|ends?)|^\W*\w+ (?:plays?|faces?|hosts?) (?:on )?\w*day|in the (?:pub|queue|soap))\b"
+    r"|总统|[书报][上里]说|新闻[里上]?说|电影里|小说里|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工|[下有][^，。\s]{0,2}[雨雪雹]|台风|寒潮|冷空气|暴雨|[降升]温|零下|油价|股市|大盘|大促|[开停]业|首发|上新|双倍|停电|国[足乒]|[男女][足排篮]|[^，。\s]队(?!友)|[踢对]阵?[\u4e00-\u9fff]{2}(?=[，。\s]|$)",
     re.IGNORECASE,
 )
 #: A name with what somebody of this name does or has: "Anna flies to Rome", "Tom's exam", 隔壁李叔, 张伟的婚礼.
@@ -225,7 +220,6 @@ _SOMEBODY_DOES = pattern_of(
 )
 #: Further times in one text are not read.
 _MOST_TIMES = 20
-_ELSEWHERE = pattern_of("(?:前任|前[男女]友|隔壁|楼[上下]|对门|[^，。]{1,4}那谁)")
 _OR_ELSE = pattern_of(r"\b(?:or|otherwise|else|and)\b|否则|不然", re.IGNORECASE)
 _OTHERS_OF_MINE = pattern_of(
     rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|mates?|\w+s'?s? {_THEIRS})\b"
@@ -294,7 +288,7 @@ _LAST = pattern_of(r"last|past|上", re.IGNORECASE)
 _HEARSAY = pattern_of(
     r"^\W*(?:some )?(?:bloke|guy|man|woman|lady|girl|lad|couple|some(?:one|body)|two \w+|random \w+)\b(?! (?:at|from)\b)|\bthey say\b|"
     r"\b(?:i|we) (?:(?:now|just|also|even|only|happen to) )*(?:know|overhear|overheard|heard|read|gather|learnt)\b"
-    r"|(?:我|咱们?)?(?:听[到见]|偷听|刷到|看到|知道)(?=[^，。\s])|(?:群里|里面|网上)[^，。]{0,6}(?:[让喊叫说]|接龙|通知)|[聊讲]\s?说|转[的来]|(?:电视|剧|综艺|直播间?|热搜|朋友圈)[里上]",
+    r"|^(?:前任|前[男女]友|隔壁|楼[上下]|对门|[^，。]{1,4}那谁)|(?:我|咱们?)?(?:听[到见]|偷听|刷到|看到|知道)(?=[^，。\s])|(?:群里|里面|网上)[^，。]{0,6}(?:[让喊叫说]|接龙|通知)|[聊讲]\s?说|转[的来]|(?:电视|剧|综艺|直播间?|热搜|朋友圈)[里上]",
     re.IGNORECASE,
 )
 #: What was long ago.
@@ -411,7 +405,9 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return "story"
     if kind == "worry":
         troubled = (_TROUBLED, _CLOSE, _GRAVE, _RESULT, _AWAITED, _GOES_ON)
-        none = _LONG_AGO.search(text) or (_OF_THE_WORLD.search(text) and not _SELF.search(text))
+        none = _LONG_AGO.search(text) or (
+            _OF_THE_WORLD.search(text) and not (_SELF.search(text) or _CLOSE.search(text))
+        )
         return "no worry" if none or not any(one.search(source.text) for one in troubled) else ""
     if kind in _YEARLY:
         return ""
@@ -432,15 +428,13 @@ def _fault_of_the_day(kind: MatterKind, sentence: Sentence, source: Source, spok
         return "past"
     hedges = (stance_of(one) == "supposed" for one in (day, *_asides_of(text)))
     hedged = stance == "supposed" and (governs_whole(text) or any(hedges))
-    world = not own_day and (_OF_THE_WORLD.search(day) or (not (own or close) and _WEATHER.search(day)))
+    world = not (own_day or close) and _OF_THE_WORLD.search(day)
     guessed = _UNSETTLED.search(text) or _GUESSED.search(day) or world
     if hedged or (kind == "event" and guessed):
         return "supposed"
     of_another = not close and not _AWAITED.search(text) and _OF_ANOTHER.search(text)
     heard = not close and (_HEARSAY.search(text) or _OTHERS_OF_MINE.search(text))
-    heard = (not own and (heard or _SOMEBODY_DOES.search(text) or _ELSEWHERE.match(text))) or (
-        not own_day and (_HEARSAY.search(day) or _ELSEWHERE.match(day))
-    )
+    heard = (not own and (heard or _SOMEBODY_DOES.search(text))) or (not own_day and _HEARSAY.search(day))
     if dated and (of_another or heard):
         return "subject"
     if stance == "wished" and dated:
@@ -452,12 +446,8 @@ def _fault_of_the_day(kind: MatterKind, sentence: Sentence, source: Source, spok
     if denied or (dated and _is_called_off(sentence, source, quoted)):
         return "denied"
     if not dated:
-        ahead = (
-            _TO_COME.search(text)
-            or "你" in text
-            or is_promise(text)
-            or _due(text, datetime.fromisoformat(source.message.timestamp), past=False)
-        )
+        due = _due(text, datetime.fromisoformat(source.message.timestamp), past=False)
+        ahead = due or _TO_COME.search(text) or "你" in text or is_promise(text)
         return "past" if source.spoken_by_person and not ahead and (_HAPPENED.search(text) or "了" in text) else ""
     about = Sentence(day, sentence.before, sentence.following, confirmed=False)
     return "subject" if not close and is_about_another(about, spoken.words) else ""
@@ -659,11 +649,6 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
             and not (one.kind == "worry" and _GOES_ON.search(one.words))
             for one in matters
         )
-        repeated = matter.kind == "worry" and _GOES_ON.search(matter.words)
-        newer = newer or any(
-            one.kind == "worry" and one.is_open and one.place < matter.place and repeated and _is_same(matter, one)
-            for one in matters
-        )
         if status == matter.status and (newer or _is_relief(matter, matters)) and matter.kind not in _YEARLY:
             status = "closed"
         if matter.kind in _YEARLY and any(_corrects(one, matter) for one in matters):
@@ -764,16 +749,8 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         given = matter.kind == "deadline" and (_DONE.search(words) or _GIVEN.search(words))
         ended = _CALLED_OFF.search(words) or _CAUSE.search(words)
         latest = not any(one.place > matter.place and one.kind in _DATED for one in matters)
-        of_sooner = any(
-            one.kind in _DATED
-            and one.due_from < matter.due_from
-            and timedelta(0) <= row.when - _moment(one.due_from, row.when) <= _OUTCOME_WITHIN
-            for one in matters
-        )
         own_day = day_ahead(words, row.when) not in ("", matter.due_from[:10])  # what is off then is something else
-        return (
-            dated and latest and not (of_sooner or own_day) and bool(ended or (given and not _ONLY_BEGUN.search(words)))
-        )
+        return dated and latest and not own_day and bool(ended or (given and not _ONLY_BEGUN.search(words)))
     outcome = _DONE.search(words) is not None
     grave = care or (_RESULT.search(matter.words) and _CLOSE.search(matter.words))
     if grave and not (outcome or relief or _PERSONAL.search(words)):
