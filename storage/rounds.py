@@ -487,7 +487,7 @@ class Rounds:
 _VOICE = "voice"
 #: So many of the last messages are looked at; there are so many examples at most, each of so many tokens at most.
 _LOOKED_AT, _MOST, _LONGEST = 600, 5, 80
-#: By so many of its last replies it is told how the companion talks.
+#: So many of its last replies show how the companion talks.
 _REPLIES = 60
 _FROM = f"{MESSAGE} JOIN session s ON s.session_id = c.session_id"
 #: What was said to this companion here, and is not hidden.
