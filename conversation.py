@@ -263,7 +263,6 @@ class TurnSteps:
             user_image=self.annotated_persona("user", user_image),
             recalled=recollection,
             examples=tuple(memory.voice.examples(voice, model, request.text)),
-            manner=memory.voice.manner(voice, model, person, language),
             said_before=tuple(one.believed for one in memory.facts.with_ids(voice.contradicted)),
             companion=self.settings.companion_name or names.companion_called,
             person=person,
@@ -272,7 +271,7 @@ class TurnSteps:
         if request.chat:
             messages = self._client_messages(request, request.chat, language)
             if request.chat.instruction is not None:
-                layers = replace(layers, self_image="", user_image="", examples=(), manner={}, said_before=())
+                layers = replace(layers, self_image="", user_image="", examples=(), said_before=())
                 layers = replace(layers, instruction=request.chat.instruction)
             return replace(layers, client=messages)
         summary = memory.summaries.of(request.session_id)

@@ -72,8 +72,8 @@ class Layers:
     ``system`` is the system prompt; None takes the template of ``language``. ``last_spoken`` is when the two last
     talked before this stretch of talk, where that is worth telling; ``greeting`` is what the companion said first, and
     the input answers, ``coming`` what is near in time; ``companion`` and ``person`` are names; an empty one becomes the
-    template's own word. ``examples`` are inputs with replies that a former model gave, ``manner`` how it
-    usually talked; ``said_before`` is what the companion said of itself and has taken back. ``client`` are the messages
+    template's own word. ``examples`` are inputs with replies that a former model gave;
+    ``said_before`` is what the companion said of itself and has taken back. ``client`` are the messages
     that a client holds itself, in the place of rounds and input; ``instruction`` is the whole system prompt then, in
     the place of all layers of that role.
     """
@@ -87,7 +87,6 @@ class Layers:
     summary: str = ""
     recalled: Recollection = field(default_factory=Recollection)
     examples: tuple[tuple[str, str], ...] = ()
-    manner: Mapping[str, str] = field(default_factory=dict)
     said_before: tuple[str, ...] = ()
     rounds: tuple[Round, ...] = ()
     last_spoken: datetime | None = None
@@ -165,9 +164,6 @@ def _voice_layers(layers: Layers, boundary: str) -> Iterator[str]:
         texts.format_record(they=texts.make_harmless(said, boundary), you=texts.make_harmless(reply, boundary))
         for said, reply in layers.examples
     )
-    if layers.manner:
-        usual = {name: texts.make_harmless(one, boundary) for name, one in layers.manner.items()}
-        lines = "\n".join(filter(None, (lines, texts.format_record(usual=usual))))
     if lines:
         yield layers.templates.examples.format(boundary=boundary, examples=lines, **layers.names)
     if layers.said_before:
@@ -784,8 +780,8 @@ def _shorten(layers: Layers, refused: errors.ModelError) -> Layers | None:
     First without recalled memories; then with half of the rounds, and half again, to none (where a passage is at fault
     and not the length, with none at once); then without the summary; at last without the personas.
     """
-    if layers.recalled or layers.examples or layers.manner:
-        return replace(layers, recalled=Recollection(), examples=(), manner={})
+    if layers.recalled or layers.examples:
+        return replace(layers, recalled=Recollection(), examples=())
     if layers.rounds:
         kept = len(layers.rounds) // 2 if isinstance(refused, errors.ContextTooLong) else 0
         return replace(layers, rounds=layers.rounds[len(layers.rounds) - kept :])

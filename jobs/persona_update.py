@@ -3,7 +3,7 @@
 Guarantees: a line says only what verified facts say, or quotes; a model never copies a line, so none is lost; it is not
 asked when a session has nothing about the persona. What it asks for in vain it may correct once, with the reason; the
 rest is reported. A name that was corrected is right in the lines of the program. An answer that is unreadable or
-refused changes nothing.
+refused changes nothing. How the companion talks is in its persona without any model: ``with_manner``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from typing import Literal
 
 from domain import errors
 from domain.events import Notice
-from domain.facts import About, Change, Fact, PersonaDraft
+from domain.facts import About, Change, Fact, LineEvidence, PersonaDraft
+from domain.quotations import own_words
 from domain.records import Persona
+from domain.settings import Settings
 from domain.workers import CancelToken
 from facts.cues import takes_back
 from facts.evidence import telling_terms
@@ -35,11 +37,13 @@ from facts.persona_lines import (
 from facts.slots import Names, known_people
 from facts.spans import quotation_of
 from jobs.extraction import names_of_both
+from language.reactions import manner_lines, manner_of
 from language.scripts import Language, estimate
 from llm import Llm
 from memory import Memory
 from models.tasks import Changed, PersonaTask
 from storage.facts import under_right_names
+from storage.personas import lines_of
 
 #: Which facts belong into which persona.
 _BELONGS: Mapping[About, Persona] = {"person": "user", "other": "user", "companion": "self"}
@@ -50,6 +54,9 @@ _DONE: Mapping[str, Literal["changes", "ends", "corrects"]] = {
     "ended": "ends",
     "corrected": "corrects",
 }
+
+#: How much a line on the manner matters: it is the first to go.
+_MANNER = 1
 
 
 @dataclass(frozen=True)
@@ -237,3 +244,32 @@ class PersonaUpdate:
 def _holds(fact: Fact) -> bool:
     """Whether what a fact says is so; of one that had ended when it was stated, and was not replaced, that it ended."""
     return fact.current or bool(fact.end and not fact.replaced_by and not fact.corrected)
+
+
+def with_manner(memory: Memory, settings: Settings, session_id: str, draft: PersonaDraft) -> PersonaDraft:
+    """The self persona at the save of a session, with a line on each part of how the companion talks by its replies.
+
+    A line changes in its place. What a person wrote, pinned or removed stays so. The lines get the room that is left.
+    """
+    replies = [(one, words) for one in memory.voice.replies(session_id) if (words := own_words(one).strip())]
+    person = settings.user_name or memory.names().person_called
+    there, evidence = manner_lines(draft.text), {one.line.strip(): one for one in draft.lines}
+    shown = manner_of([words for _, words in replies], person, memory.language(), there.get("length", ""))
+    if there == {part: line for part, (line, _) in shown.items()}:
+        return draft
+    versions, lines = memory.personas.versions, draft.text.split("\n")
+    by_hand, pinned = versions.manner_by_hand(), {line for pin in versions.pins("self") for line in lines_of(pin)}
+    for part in dict.fromkeys((*there, *shown)):
+        old, (new, by) = there.get(part, ""), shown.get(part, ("", []))
+        if new == old or part in by_hand or (old and (old not in evidence or old in pinned)):
+            continue
+        places = [at for at, line in enumerate(lines) if line.strip() == old] if old else [len(lines)]
+        at, rest = places[0], [line for at, line in enumerate(lines) if at not in places]
+        evidence.pop(old, None)
+        lines = [*rest[:at], new, *rest[at:]]
+        if not new or estimate("\n".join(lines)) > settings.persona_tokens:
+            lines = rest
+            continue
+        messages = [replies[number][0] for number in by]
+        evidence[new] = LineEvidence(new, tuple(one.text_id for one in messages), messages[-1].timestamp[:10], _MANNER)
+    return replace(draft, text="\n".join(lines).strip(), lines=tuple(evidence.values()))

@@ -19,7 +19,7 @@ from domain.facts import LineEvidence, PersonaDraft
 from domain.records import PERSONAS, Persona, Session, without_hidden
 from domain.workers import CancelToken
 from jobs.extraction import Extraction, WindowExtracted, hash_texts
-from jobs.persona_update import PersonaUpdate
+from jobs.persona_update import PersonaUpdate, with_manner
 from jobs.rebuild import rebuild
 from jobs.summaries import write_summary
 from llm import Llm
@@ -188,6 +188,8 @@ class Saving:
             stored = json.loads(kept["text"])
             lines = (LineEvidence(**{**line, "messages": tuple(line["messages"])}) for line in stored["lines"])
             draft = PersonaDraft(stored["text"], tuple(lines), tuple(stored["left_out"]))
+            if persona == "self":
+                draft = with_manner(self._memory, self._llm.settings, session_id, draft)
             if kept["of"] == hash_texts(before) and draft.text != before:
                 yield PersonaChange(persona, before, draft.text), draft
 

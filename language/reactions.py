@@ -1,5 +1,5 @@
 """How a person takes a reply (laughter, thanks, a long answer; or that it was wrong, too long, or not wanted), and how
-the companion usually talks: how long, what it calls the person, what is never in it.
+the companion usually talks: how long, what it calls the person, what is never in it, as lines of its persona.
 """
 
 from __future__ import annotations
@@ -46,6 +46,21 @@ _HABITS = (
         pattern_of(r"\b(?:can|may) i (?:help|assist)\b|(?:可以|能|需要)(?:我)?(?:帮|为)[您你]", re.IGNORECASE),
     ),
 )
+#: The line of a persona on each part of the manner.
+_LINES: Mapping[Language, Mapping[str, str]] = {
+    "en": {
+        "length": "Usually replies in about {} words.",
+        "calls": "Calls the user “{}”.",
+        "never": "Never in its replies: {}.",
+    },
+    "zh": {"length": "每次回复通常在 {} 个字左右。", "calls": "管用户叫“{}”。", "never": "回复里从来没有{}。"},
+}
+_PARTS = {
+    part: pattern_of("|".join(re.escape(lines[part]).replace(r"\{\}", ".+") for lines in _LINES.values()))
+    for part in _LINES["en"]
+}
+#: A length is said in steps of so many words; the line says another one only when it is off by more than a third.
+_STEP, _THIRD = 5, 3
 #: A long answer is so many times as long as usual, and longer than this.
 _LONGER, _LONG = 2, 60
 
@@ -63,29 +78,43 @@ def reaction_of(text: str, usual: int) -> int:
     return 3 * laughed + 2 * thanked + (wide >= max(_LONG, _LONGER * usual))
 
 
-def manner_of(replies: Sequence[str], person: str, language: Language) -> Mapping[str, str]:
-    """How the companion usually talks by its replies, in words; nothing where there are too few of them.
+def manner_of(
+    replies: Sequence[str], person: str, language: Language, before: str = ""
+) -> dict[str, tuple[str, list[int]]]:
+    """How the companion usually talks by its replies, a line each, and which replies show it; nothing for too few.
 
-    ``length`` is that of the median reply, ``calls`` what it calls the person, ``never`` what is in none of them.
+    ``length`` is that of the median reply (``before`` is the line on it so far), ``calls`` what it calls the person,
+    ``never`` what is in none of them.
 
-    >>> manner_of(["Rain again, Kim. Tea?"] * 12, "Kim", "en")
-    {'length': 'about 4 words', 'calls': 'Kim', 'never': 'lists, headings, emoji, exclamation marks, “how can I help”'}
+    >>> {part: line for part, (line, _) in manner_of(["Rain again, Kim! Tea?"] * 12, "Kim", "en").items()}["calls"]
+    'Calls the user “Kim”.'
     """
     if len(replies) < _ENOUGH:
         return {}
     zh = language == "zh"
     from statistics import median
 
-    size = int(median(len(re.findall(r"[\u4e00-\u9fff]" if zh else r"\w+", one)) for one in replies))
-    manner = {"length": f"大约 {size} 个字" if zh else f"about {size} words"} if size else {}
+    said, every = dict[str, tuple[str, list[int]]](), list(range(len(replies)))
+    if size := int(median(len(re.findall(r"[\u4e00-\u9fff]" if zh else r"\w+", one)) for one in replies)):
+        stated = next(map(int, re.findall(r"\d{1,6}", before)), 0)
+        near = abs(stated - size) * _THIRD <= stated
+        said["length"] = str(stated if near else max(_STEP, round(size / _STEP) * _STEP)), every
     names = sorted({*_ENDEARMENTS, person} - {""}, key=len, reverse=True)
     found = pattern_of(
         rf"(?:^|[.!?。！？…,，]\s*)({'|'.join(map(re.escape, names))})(?=[,，.!?。！？…~～]|$)",
         re.IGNORECASE | re.MULTILINE,
     )
-    called = Counter(name.casefold() for one in replies for name in {each.casefold() for each in found.findall(one)})
-    name, times = next(iter(called.most_common(1)), ("", 0))
+    named = [{each.casefold() for each in found.findall(one)} for one in replies]
+    name, times = next(iter(Counter(name for each in named for name in sorted(each)).most_common(1)), ("", 0))
     if times >= max(_CALLED, len(replies) / _OF):
-        manner["calls"] = person if name == person.casefold() else name
-    never = [(zh_name if zh else en) for en, zh_name, seen in _HABITS if not any(map(seen.search, replies))]
-    return manner | ({"never": ("、" if zh else ", ").join(never)} if never else {})
+        called = person if name == person.casefold() else name
+        said["calls"] = called, [at for at in every if name in named[at]]
+    if never := [(zh_name if zh else en) for en, zh_name, seen in _HABITS if not any(map(seen.search, replies))]:
+        said["never"] = ("、" if zh else ", ").join(never), every
+    return {part: (_LINES[language][part].format(words), shown) for part, (words, shown) in said.items()}
+
+
+def manner_lines(text: str) -> dict[str, str]:
+    """The lines of a persona on how the companion talks, in either language, by their part of the manner."""
+    lines = [line.strip() for line in text.split("\n")]
+    return {part: line for line in lines for part, written in _PARTS.items() if written.fullmatch(line)}

@@ -24,6 +24,7 @@ which lines of a version are removed with messages or words.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import stat
@@ -41,6 +42,7 @@ from domain.files import make_private_folder, replace_file, storage_error
 from domain.patterns import pattern_of
 from domain.records import PERSONAS, Message, Origin, Persona, PersonaVersion, RebuildRequest
 from domain.text import clean_text
+from language.reactions import manner_lines
 from language.scripts import is_unspaced
 from storage.engine import EACH, Commit, Database, Row, Stamp, Transaction, read_meta, set_meta
 from storage.jobs import Rebuilds
@@ -357,6 +359,8 @@ _VERSION = "SELECT version, persona, timestamp, text, origin, session_id FROM pe
 _EVIDENCE = "SELECT l.seq, l.line, l.day, l.importance, l.version FROM line_evidence l WHERE l.persona = ?"
 #: In ``meta``, before the name of a persona: the number of the version that its file says.
 _LAID = "persona."
+#: In ``meta``: the parts of the manner whose line a person changed or removed.
+_MANNER = "manner"
 
 
 class PersonaVersions:
@@ -396,13 +400,26 @@ class PersonaVersions:
     def add(
         self, tx: Transaction, persona: Persona, text: str, origin: Origin, now: str, session_id: str | None = None
     ) -> PersonaVersion:
-        """A new version, in force from this commit on; its file is written afterwards."""
+        """A new version, in force from this commit on; its file is written afterwards.
+
+        A line on how the companion talks that a person changes or removes is theirs, until an older one is restored.
+        """
+        if persona == "self" and origin not in ("model", "erase"):
+            latest, known, said = self.newest(persona), self.manner_by_hand(), manner_lines(text)
+            was = manner_lines(latest.text if latest else "")
+            changed = {part for part, _ in was.items() ^ said.items()}
+            if (edited := known - changed if origin == "restore" else known | changed) != known:
+                set_meta(self._database, _MANNER, json.dumps(sorted(edited)))
         version = PersonaVersion(tx.next("persona"), persona, now, text, origin, session_id)
         columns = "version, persona, timestamp, text, origin, session_id"
         values = (version.version, persona, now, text, origin, session_id)
         tx.do(f"INSERT INTO persona ({columns}) VALUES (?, ?, ?, ?, ?, ?)", *values)
         tx.follows("personas")
         return version
+
+    def manner_by_hand(self) -> frozenset[str]:
+        """The parts of the manner whose line a person changed or removed."""
+        return frozenset(json.loads(read_meta(self._database, _MANNER) or "[]"))
 
     def written_number(self, persona: Persona) -> int | None:
         """The number of the version that was last written to the file; 0 when that was erased, None when none was."""

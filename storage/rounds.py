@@ -8,8 +8,8 @@
 
 A message that goes takes along its words and vectors, what was extracted from it, the lines of the personas that rest
 on it, and the text of every chapter above it. Order is by ``position``, never by clock; what belongs to one session is
-never touched by a verb on another. ``Voice`` is how the companion has talked, for a model that takes over: its replies
-are read from the messages when they are wanted, so what is erased or hidden is in none.
+never touched by a verb on another. ``Voice`` is how the companion has talked: its replies are read from the messages
+when they are wanted, so what is erased or hidden is in none.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from domain.records import (
     Session,
     pair_messages,
 )
-from language.reactions import manner_of, reaction_of
-from language.scripts import Language, estimate
+from language.reactions import reaction_of
+from language.scripts import estimate
 from language.words import tokens
 from storage.engine import Database, Transaction, read_meta, set_meta
 from storage.messages import MESSAGE, NewMessage, NewSummary, message_of
@@ -487,6 +487,11 @@ class Rounds:
 _VOICE = "voice"
 #: So many of the last messages are looked at; there are so many examples at most, each of so many tokens at most.
 _LOOKED_AT, _MOST, _LONGEST = 600, 5, 80
+#: So many of its last replies show how the companion talks.
+_REPLIES = 60
+_FROM = f"{MESSAGE} JOIN session s ON s.session_id = c.session_id"
+#: What was said to this companion here, and is not hidden.
+_SPOKEN = "c.hidden = 0 AND c.demo = 0 AND c.speaker = '' AND s.client = ''"
 #: So many rounds of a new model have the examples in their prompt.
 _ROUNDS = 12
 
@@ -534,25 +539,20 @@ class Voice:
 
     def examples(self, state: VoiceState, model: str, text: str) -> list[tuple[str, str]]:
         """What was said with replies from before this model that were taken well, the nearest to ``text`` first."""
-        return _choose(self._before(state, model), text)
-
-    def manner(self, state: VoiceState, model: str, person: str, language: Language) -> Mapping[str, str]:
-        """How the companion usually talked before this model took over, while that is shown examples."""
-        said = self._before(state, model)
-        replies = [own_words(one).strip() for one in said if one.role == "assistant" and one.finish == "stop"]
-        return manner_of(replies, person, language) if replies else {}
-
-    def _before(self, state: VoiceState, model: str) -> list[Message]:
-        """What was said last before this model took over; nothing where that is long ago."""
         changed = state.is_left_by(model)
         if not changed and not state.since:
             return []
-        query = (
-            f"{MESSAGE} JOIN session s ON s.session_id = c.session_id WHERE c.seq <= ? AND c.hidden = 0 AND c.demo = 0"
-            " AND c.speaker = '' AND s.client = '' ORDER BY c.seq DESC LIMIT ?"
-        )
+        query = f"{_FROM} WHERE c.seq <= ? AND {_SPOKEN} ORDER BY c.seq DESC LIMIT ?"
         rows = self._database.run(query, self._last() if changed else state.since, _LOOKED_AT)
-        return [message_of(row) for row in rows][::-1]
+        return _choose([message_of(row) for row in rows][::-1], text)
+
+    def replies(self, saving: str) -> list[Message]:
+        """The last whole replies, of saved sessions and of the one that is being saved, oldest first."""
+        query = (
+            f"{_FROM} WHERE c.role = 'assistant' AND c.finish = 'stop' AND {_SPOKEN}"
+            " AND (s.status = 'archived' OR s.session_id = ?) ORDER BY c.seq DESC LIMIT ?"
+        )
+        return [message_of(row) for row in self._database.run(query, saving, _REPLIES)][::-1]
 
     def _put(self, state: VoiceState) -> None:
         set_meta(self._database, _VOICE, json.dumps(asdict(state)))

@@ -1,10 +1,11 @@
-"""The companion's way of talking, handed on to another model: replies that were taken well, for a bounded while."""
+"""The companion's way of talking: lines of its persona, and for a new model replies that were taken well."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 
 from domain.events import Notice
 from domain.workers import CancelToken
-from language.reactions import manner_of, reaction_of
-from tests.support.house import House, house, marked
+from language.reactions import manner_lines, manner_of, reaction_of
+from language.scripts import estimate
+from tests.support.house import House, Mind, house, marked
 from tests.support.server import ScriptedServer
 
 Opens = Callable[[str], AbstractContextManager[House]]
@@ -54,13 +56,6 @@ def shown(server: ScriptedServer) -> list[dict[str, str]]:
     sent = [one for one in server.chats if marked(one, "talk")][-1]["messages"]
     lines = "\n".join(one["content"] for one in sent).splitlines()
     return [json.loads(line) for line in lines if line.startswith('{"they":"')]
-
-
-def usual(server: ScriptedServer) -> dict[str, str]:
-    """How the companion usually talks, in the last prompt of a turn."""
-    sent = [one for one in server.chats if marked(one, "talk")][-1]["messages"]
-    lines = "\n".join(one["content"] for one in sent).splitlines()
-    return next((json.loads(line)["usual"] for line in lines if line.startswith('{"usual":')), {})
 
 
 @pytest.mark.parametrize(
@@ -110,44 +105,144 @@ def test_the_examples_travel_for_a_bounded_number_of_rounds(opens: Opens, server
         assert shown(server) == []
 
 
-def test_a_new_model_is_shown_how_the_companion_usually_talks_for_the_same_while(
-    opens: Opens, server: ScriptedServer
-) -> None:
-    with opens("old-model") as at:
-        server.answer = lambda request: "Rain again, mate. Tea?"
-        for number in range(11):
-            turn(at, f"Day {number}.")
-    with opens("new-model") as at:
-        turn(at, "Hello.")
-        assert usual(server) == {}  # of so few replies nothing is said
-    with opens("old-model") as at:
-        for number in range(14):
-            turn(at, f"Night {number}.")
-    with opens("newer-model") as at:
-        turn(at, "Hello.")
-        assert usual(server)["length"] == "about 4 words"
-        assert usual(server)["calls"] == "mate"
-        assert "lists" in usual(server)["never"]
-        assert "questions" not in usual(server)["never"]
-        for number in range(12):
-            turn(at, f"Then {number}.")
-        assert usual(server) == {}
-
-
 @pytest.mark.parametrize(
     ("reply", "language", "manner"),
     [
-        ("老兄，今天又下雨了。", "zh", {"length": "大约 8 个字", "calls": "老兄"}),
-        ("Well, Kim! 1. tea\n- rest", "en", {"length": "about 5 words", "calls": "Kim"}),
-        ("Kim likes tea.", "en", {"length": "about 3 words"}),
+        ("老兄，今天又下雨了。", "zh", {"length": "每次回复通常在 10 个字左右。", "calls": "管用户叫“老兄”。"}),
+        (
+            "Well, Kim! 1. tea\n- rest", "en",
+            {"length": "Usually replies in about 5 words.", "calls": "Calls the user “Kim”."},
+        ),
+        ("Kim likes tea.", "en", {"length": "Usually replies in about 5 words."}),
     ],
-)
+)  # fmt: skip
 def test_manner_is_what_the_replies_show(reply: str, language: Any, manner: dict[str, str]) -> None:
-    found = dict(manner_of([reply] * 12, "Kim", language))
+    found = {part: line for part, (line, _) in manner_of([reply] * 12, "Kim", language).items()}
+    assert manner_lines("\n".join(found.values())) == found
     never = found.pop("never", "")
     assert found == manner
     assert ("exclamation marks" in never) == (language == "en" and "!" not in reply)
     assert manner_of([reply] * 11, "Kim", language) == {}
+
+
+def test_a_line_on_the_length_changes_only_when_it_is_off_by_more_than_a_third() -> None:
+    before = "Usually replies in about 15 words."
+    lines = [manner_of(["word " * size] * 12, "", "en", before)["length"][0] for size in (9, 10, 20, 21)]
+    assert [int(line.split()[4]) for line in lines] == [10, 15, 15, 20]
+    assert manner_of(["word " * 9] * 12, "", "en", f"Usually replies in about {'9' * 5000} words.")["length"]
+
+
+#: What is said, the reply to it, its lines, a longer reply and the line on its length.
+TALK = {
+    "en": (
+        "It rains again.", "Rain again, mate. Tea?", "Usually replies in about 5 words.", "Calls the user “mate”.",
+        "Never in its replies: lists, headings, emoji, exclamation marks, “how can I help”.",
+        "Rain again, mate. " + "And on and on it goes, " * 4, "Usually replies in about 25 words.",
+    ),
+    "zh": (
+        "今天又下雨了。", "老兄，又下雨了。喝茶吗？", "每次回复通常在 10 个字左右。", "管用户叫“老兄”。",
+        "回复里从来没有列表、标题、表情符号、感叹号、“有什么可以帮你”。",
+        "老兄，又下雨了。" + "下了一天又一天，" * 4, "每次回复通常在 35 个字左右。",
+    ),
+}  # fmt: skip
+
+
+def talk(at: House, mind: Mind, said: str, reply: str, rounds: int) -> None:
+    """Say the same several times, and save."""
+    mind.answers("talk", reply)
+    mind.answers("notes", '{"notes": []}')
+    for _ in range(rounds):
+        at.say(said)
+    at.save()
+
+
+def self_lines(at: House) -> list[str]:
+    return at.memory.personas.read("self").split("\n")
+
+
+@pytest.mark.parametrize("language", TALK)
+def test_how_the_companion_talks_is_kept_in_its_persona_with_the_replies_that_show_it(
+    opens: Opens, server: ScriptedServer, mind: Mind, language: str
+) -> None:
+    said, reply, length, calls, never, longer, length_then = TALK[language]
+    with opens("old-model") as at:
+        at.memory.personas.write("self", "Calm.", "hand")
+        talk(at, mind, said, reply, 11)
+        assert self_lines(at) == ["Calm."]  # of so few replies nothing is said
+        talk(at, mind, said, f"{reply} 1", 1)
+        assert self_lines(at) == ["Calm.", length, calls, never]
+        replies = [one.text_id for one in at.memory.voice.replies("")]
+        assert [one.messages for one in at.memory.personas.line_evidence("self")] == [tuple(replies)] * 3
+    with opens("new-model") as at:
+        for _ in range(14):
+            at.say(said)
+        assert calls in "\n".join(one["content"] for one in server.chats[-1]["messages"])
+        versions = len(at.memory.personas.history("self"))
+        at.save()
+        assert len(at.memory.personas.history("self")) == versions  # nothing changed
+        talk(at, mind, said, longer, 40)
+        assert self_lines(at)[:3] == ["Calm.", length_then, calls]
+        assert at.talk.undo()
+        assert self_lines(at) == ["Calm.", length, calls, never]
+        assert [one.messages for one in at.memory.personas.line_evidence("self")] == [tuple(replies)] * 3
+
+
+@pytest.mark.parametrize("language", TALK)
+def test_a_line_on_the_manner_that_the_person_changed_removed_or_pinned_stays_so(
+    opens: Opens, mind: Mind, language: str
+) -> None:
+    said, reply, length, _, never, longer, length_then = TALK[language]
+    with opens("old-model") as at:
+        talk(at, mind, said, reply, 12)
+        first = at.memory.personas.newest("self")
+        assert first
+        changed = length.replace("5", "7").replace("10", "7")
+        at.memory.personas.write("self", f"{changed}\n{never}", "hand")
+        at.memory.personas.pin("self", never)
+        talk(at, mind, said, f"{longer}！?", 40)
+        assert self_lines(at) == [changed, never]
+        at.memory.erasure.erase(at.memory.erasure.scope_of_words(reply))
+        talk(at, mind, said, longer, 1)
+        assert self_lines(at) == [changed, never]
+        at.memory.personas.restore(first.version)
+        talk(at, mind, said, longer, 1)
+        assert length_then in self_lines(at)  # the person wants its line, which is the program's again
+
+
+@pytest.mark.parametrize("language", TALK)
+@pytest.mark.parametrize("how", ["erased", "hidden"])
+def test_lines_on_the_manner_go_with_a_reply_they_rest_on_and_are_made_of_those_that_stay(
+    opens: Opens, mind: Mind, language: str, how: str
+) -> None:
+    said, reply, length, calls, never, *_ = TALK[language]
+    with opens("old-model") as at:
+        talk(at, mind, said, reply, 12)
+        at.say(said)
+        first = at.memory.voice.replies("")[0].text_id
+        if how == "hidden":
+            at.memory.rounds.hide([first])
+        else:
+            at.memory.erasure.erase(at.memory.erasure.scope_of_messages([first]))
+        assert self_lines(at) == [""]
+        assert (how == "erased") != (calls in at.memory.personas.history("self")[0].text)
+        talk(at, mind, said, reply, 1)
+        assert self_lines(at) == [length, calls, never]
+        resting = at.memory.personas.line_evidence("self")[0].messages
+        assert first not in resting
+        assert len(resting) == 13
+
+
+def test_lines_on_the_manner_get_only_the_room_that_is_left(opens: Opens, mind: Mind) -> None:
+    said, reply, length, calls, *_ = TALK["en"]
+    with opens("old-model") as at:
+        limit = at.llm.settings.persona_tokens
+        texts = ("tea" + " tea" * size for size in count(2 * limit, -1))
+        at.memory.personas.write(
+            "self", next(one for one in texts if estimate(f"{one}\n{length}\n{calls}") <= limit), "hand"
+        )
+        talk(at, mind, said, reply, 12)
+        assert self_lines(at)[1:] == [length, calls]
+        assert all(one.importance == 1 for one in at.memory.personas.line_evidence("self"))
 
 
 def test_what_is_erased_or_hidden_is_no_example(opens: Opens, server: ScriptedServer) -> None:

@@ -473,14 +473,18 @@ def test_a_save_is_the_last_until_something_is_said(store: Store, teller: Teller
     assert store.saves.last("s2") is None
 
 
-def test_a_new_model_is_shown_the_manner_of_the_former_one_by_its_replies(store: Store, teller: Teller) -> None:
+def test_the_replies_that_show_the_manner_are_those_of_saved_sessions_and_of_the_one_that_is_saved(
+    store: Store, teller: Teller
+) -> None:
     voice = Voice(store.of.database)
-    voice.store_turn(voice.state(), "old")
-    for _ in range(12):
-        teller.say("s1", "Hello.", "Rain again, Ann. Tea?")
-    assert voice.manner(voice.state(), "old", "Ann", "en") == {}
-    manner = voice.manner(voice.state(), "new", "Ann", "en")
-    assert (manner["length"], manner["calls"]) == ("about 4 words", "Ann")
+    teller.say("s1", "Hello.", "Rain again.")
+    assert voice.replies("s2") == []
+    assert [one.words for one in voice.replies("s1")] == ["Rain again."]
+    store.opening("s2").rounds.save("s1", teller.summary("rain"), {})
+    for number in range(60):
+        teller.say("s2", "Hello.", f"Day {number}.")
+    assert [one.words for one in voice.replies("")] == ["Rain again."]
+    assert [one.words for one in voice.replies("s2")] == [f"Day {number}." for number in range(60)]
 
 
 def test_which_model_talks_is_followed_and_replies_that_were_taken_well_are_its_examples(
