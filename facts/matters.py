@@ -61,21 +61,27 @@ _YEARLY = ("birthday", "anniversary")
 _DATED = ("event", "deadline")
 
 _DO_NOT_ASK = pattern_of(
-    r"\b(?:don't|do not|dont|never|stop|quit|no need to) (?:\w+ )?(?:ask(?:ing)?|remind(?:ing)?|bring(?:ing)? (?:it|that|this) up|bring(?:ing)? up|mention(?:ing)?)\b"
+    r"\b(?:don't|do not|dont|never|stop|quit|no need to) (?:\w+ )?(?:ask(?:ing)?(?! me (?:why|what|where)\b)|remind(?:ing)?|bring(?:ing)? (?:it|that|this) up|bring(?:ing)? up|mention(?:ing)?)\b"
     r"|\b(?:not|don't want to|do not want to|rather not) (?:talk|speak|discuss|hear|think)\b"
     r"|\b(?:drop it(?! (?:off|in|into|at|by|on)\b)|drop the subject|off limits|leave (?:it|that|this|me)(?: \w+)? (?:there|be|alone|out)|(?:don't|dont) want (?:\w+ ){1,4}about (?:it|that|this))\b"
     r"|\bno questions\b|\bif i (?:want|wanna|need)(?: to)?,? i'?ll (?:say|tell|talk)\b|\bi'?ll (?:talk|tell you|bring it up) (?:if|when) i\b"
-    r"|我想说(?:了|的时候)?[，]?自?然?(?:就|会)+说|别(?:再|老|总|接着|继续|追着|跟我|对我|和我)*(?:问|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
+    r"|我想说(?:了|的时候)?[，]?自?然?(?:就|会)+说|别(?:再|老|总|接着|继续|追着|跟我|对我|和我)*(?:问(?!我?(?:为|怎么(?!样)))|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
     r"|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提(?!前|醒))|(?:[这那](?:个|件|些)?(?:事|个|些)|它)[^，。！？]{0,4}不(?:聊|说|谈|提)了|不(?:聊|说|谈|提)[这那它]|打住|翻篇",
     re.IGNORECASE,
 )
 #: What points back, before a refusal: with other words there it names its own subject.
 _DEMONSTRATIVE = pattern_of(r"\b(?:it|that|this)\b|[这那](?:事|个|件|茬|回|次|些)|它", re.IGNORECASE)
-#: In the message that tells of a matter, a refusal is about it only with a word for it, or with none at the end.
+#: A refusal that does not name a matter is about it only with a word for it, or with none at the end.
 _DO_NOT_ASK_OF_IT = pattern_of(
-    r"\b(?:don't|do not|dont|never|stop|quit|no need to|not|rather not) (?:\w+ )?(?:want to )?(?:ask|remind|bring|mention|talk|speak|discuss|hear|think)(?:ing)?"
-    r"\b(?: (?!the\b)\w+){0,4}? (?:it|that|this)\b|\b(?:ask|mention)(?:ing)?(?: me)?\W*$|\b(?:drop the subject|off limits|leave (?:it|that|this|me)(?: \w+)? (?:there|be|alone|out)|(?:don't|dont) want (?:\w+ ){1,4}about (?:it|that|this))\b"
-    r"|\bdrop it\W*$|[问聊说谈提](?:我|了|吧)*[这那它结]|[问提](?:我|了|吧|啊)*(?:\W|$)|[这那它][^，。！？]{0,4}不(?:聊|说|谈|提)了|打住|翻篇",
+    r"\b(?:don't|do not|dont|never|stop|quit|no need to|not|rather not|no) (?:\w+ )?(?:want to )?(?:ask|remind|bring|mention|talk|speak|discuss|hear|think|questions)(?:ing)?"
+    r"\b(?: (?!(?:the|why|but|and)\b)\w+){0,4}? (?:it|(?:that|this)(?! (?!any|again|now|please|right|for|to|until|till|with|went|goes|if|when)\w))\b"
+    r"|\b(?:ask|mention)(?:ing)?(?: me)?\W*$|\b(?:drop the subject|off limits|leave (?:it|that|this|me)(?: \w+)? (?:there|be|alone|out)|(?:don't|dont) want (?:\w+ ){1,4}about (?:it|that|this))\b"
+    r"|\bdrop it\W*$|[问聊说谈提](?:我|了|吧)*(?:[这那](?:事|个(?![\u4e00-\u9fff](?<![了吧啊呢就好事]))|些|件)|[它结])|问我?后来|[问提](?:我|了|吧|啊)*(?:\W|$)|[这那它][^，。！？]{0,4}不(?:聊|说|谈|提)了|打住|翻篇",
+    re.IGNORECASE,
+)
+#: What was said to somebody else, or thought.
+_TO_ANOTHER = pattern_of(
+    r"\b(?:thought|told (?!you\b)\w+|says? to|said to (?!you\b)|asked (?:him|her|them|my))\b|[跟对和叫让](?![我你])[^，。！？]{1,6}[说讲别]|[跟对叫让]我[^，。！？]{1,3}[说讲别]",
     re.IGNORECASE,
 )
 _DONE = pattern_of(
@@ -132,11 +138,27 @@ _STILL_WAITING = pattern_of(
 )
 #: Why something does not take place after all, or not on its day.
 _CAUSE = pattern_of(
-    r"\b(?:flu|covid|norovirus|ill|sick|storm\w*|flood\w*|snow\w*|typhoon|strike|broke down|broken|van died|car died|shut|no staff"
+    r"\b(?:flu|covid|norovirus|ill|(?<!be )sick|(?P<own>storm\w*|flood\w*|snow\w*|typhoon|strike|van died|car died|no staff)|broke down|broken|shut"
     r"|short[- ]staffed|done (?:his|her|my|their|its) \w+ in|sprained|twisted|broke (?:his|her|my|their)|double[- ]booked|sold out|(?:gone|went) (?:bust|under)|closed down|(?:money|tickets?) back)\b|\binstead\b|\bthat'?s that\b|\bstaying (?:home|in|put)\b|\bextension\b|\b(?:no idea|who knows) when\b|\b(?:some other|another) time\b"
-    r"|台风|暴雨|大雪|冲突|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|崴|骨折|摔[了断]|请假|大雾|没人[^，。\s]{0,3}接龙|退群|血压|歇着|满了|没[端号位票]|退[了回]来?|排不开|开会|出差|没了|鸽子|鸽了|爽约|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|解放|再说吧|跑路|水漂|关门|倒闭|凑不齐|反悔|冻结",
+    r"|(?P<noun>台风|暴雨|大雪|冲突|停[电水工课运]|检修|装修|车坏|大雾|血压)|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|崴|骨折|摔[了断]|请假|没人[^，。\s]{0,3}接龙|退群|歇着|满了|没[端号位票]|退[了回]来?|排不开|开会|出差|没了|鸽子|鸽了|爽约|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|再说吧|跑路|水漂|关门|倒闭|凑不齐|反悔|冻结",
     re.IGNORECASE,
 )
+_PUT_OFF = (
+    r"(?:moved|pushed|changed|put|brought|postponed|rescheduled|delayed|shunted|shifted|bumped|kicked|swapped|switched)"
+)
+#: Words that name nothing of their own: who is meant, when, and that somebody gave notice.
+_EMPTY = pattern_of(
+    r"^\W*(?:(?:the|my|our|a) )?\w+ (?:just |has |have )*(?:says?|said|rang|called|phoned|e-?mailed|texted|messaged|wrote|told (?:me|us))\b"
+    r"|\b(?:i|we|they|it|he|she|that|this|you|me|us|them|him|her|someone|everyone|all|half|some|of|one)(?:'?(?:m|re|ve|ll|s|d))?\b|n't\b"
+    r"|\b(?:a|an|the|is|are|was|were|be|been|am|has|have|had|do|did|does|can|could|only|will|would|got|get|gets|getting|gave|put|to|on|in|at|for|by|of|off|out|up|down|back|as|til|till|until|with|from|so|and|just|now|then|instead|after|all|again|already|not|no|ok|okay|oh|well|actually|sadly|sorry|update|news|btw|lol|the|way|due|any|more|next|end|working|days?|time|money|my|our"
+    rf"|{_PUT_OFF}|going|whole|thing)\b"
+    r"|^[^，。！？]{1,4}?(?:(?:打电话|发消息|发邮件|来电|通知|告诉我?)[说讲]?|[说讲])(?=.*(?:[改推延挪换消]|[排约]到|不))|[排约改推挪延换调拖]了?(?=[到至在成])|[\W\d_]|主办方|对方|人家|时间|日期|[她他我咱你您它这那们了的地得吧啊呢呀嘛哦唉被给把让又就也都还才已经刚临时重新突然结果现在今天事个件场次可能因为所以只好先票钱是要到在至]|推迟|延期|改期|提前",
+    re.IGNORECASE,
+)
+#: Where one part of a sentence ends and the reason, or what follows, begins; who goes together; what names another thing.
+_PARTS = pattern_of(r"\b(?:so|because|bc|cos|and)\b|(?<=[a-z])\. ", re.IGNORECASE)
+_TOGETHER = pattern_of(r"\b(?:we|we're|us|our|family)\b|全家|一家|[我咱]们", re.IGNORECASE)
+_ANOTHER = pattern_of(r"[这那](?:家|部|首|条|本|款|双|台|辆|只|道)")
 #: Somebody else gave notice.
 _NOTICE = pattern_of(
     r"\b(?:they|phoned|rang|called|emailed|e-mailed|texted|messaged|wrote|told me|says?|said)\b|[说讲]|通知|给我|来电|电话|短信|邮件|消息",
@@ -153,7 +175,7 @@ _CALLED_OFF = pattern_of(
     r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|excused|exempt\w*|scrapped|binned|ditched|axed|scratched|rained off|refund\w*)\b"
     r"|\b(?:pull(?:ed|ing)|back(?:ed|ing)|dropp(?:ed|ing)) out\b|\b(?:bailed|chickened out|changed my mind|decided (?:not to|against))\b|\b(?:i'm|im|we're|we are|i am) not going\b"
     r"|\btook (?:it|that|this) off (?:me|us|my)\b|\b(?:gave|given|giving) (?:it|that|this) to\b|\bsomeone else\b|\b(?:don't|do not|dont) (?:have|need) to\b|\boff the hook\b|\bno need any ?more\b"
-    r"|\b(?:nothing to do with|doesn't (?:concern|affect|apply to)) (?:me|us)\b|\bnot (?:my|our) (?:problem|turn|class|team|kid|child)\b"
+    r"|\b(?:nothing to do with|doesn't (?:concern|affect|apply to)) (?:me|us)\b|\bnot (?:my|our) (?:problem (?:any|now)|turn|class|team|kid|child)\b"
     r"|(?:没|[关干])[我咱]们?(?:的|什么|啥|屁|毛)?事|[与跟和][我咱]们?(?:没关系|无关)|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|不用[我去交考]|不归我|换别人|退票|没(?:请|邀请)我",
     re.IGNORECASE,
 )
@@ -163,9 +185,6 @@ _MOVED = pattern_of(
     r"|\b(?:it's|its|it is|that's) (?:on |the |next )[^.!?]{0,20}\b(?:now|instead)\b"
     r"|改[到在成为]|改(?:期|时间)|挪|推迟|推到|延[到期后]|挪[到后]|提前(?:到(?!了)|了)|换到|往后推",
     re.IGNORECASE,
-)
-_PUT_OFF = (
-    r"(?:moved|pushed|changed|put|brought|postponed|rescheduled|delayed|shunted|shifted|bumped|kicked|swapped|switched)"
 )
 #: Where no word names what is moved: the message opens with it, or says it of "it".
 _IT_MOVED = pattern_of(
@@ -747,10 +766,14 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         return False
     if not begun:
         given = matter.kind == "deadline" and (_DONE.search(words) or _GIVEN.search(words))
-        ended = _CALLED_OFF.search(words) or _CAUSE.search(words)
         latest = not any(one.place > matter.place and one.kind in _DATED for one in matters)
         own_day = day_ahead(words, row.when) not in ("", matter.due_from[:10])  # what is off then is something else
-        return dated and latest and not own_day and bool(ended or (given and not _ONLY_BEGUN.search(words)))
+        return (
+            dated
+            and latest
+            and not own_day
+            and bool(_is_void(matter, words) or (given and not _ONLY_BEGUN.search(words)))
+        )
     outcome = _DONE.search(words) is not None
     grave = care or (_RESULT.search(matter.words) and _CLOSE.search(matter.words))
     if grave and not (outcome or relief or _PERSONAL.search(words)):
@@ -765,6 +788,32 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
     )
     recent = row.when - _moment(matter.due_to, row.when, end=True) <= _OUTCOME_WITHIN
     return recent and bool(first or (dated and outcome))
+
+
+def _is_void(matter: OpenMatter, words: str) -> bool:
+    """Whether a clause about nothing of its own says that something is off, or why: it is then about the matter."""
+    for sentence in split_sentences(words):
+        lead = ""
+        for clause in (part for one in split_clauses(sentence) for part in _PARTS.split(one)):
+            off = _CALLED_OFF.search(clause)
+            if (found := off or _CAUSE.search(clause)) and not _ANOTHER.search(sentence):
+                named = not off and (found["own"] or found["noun"])
+                rest = clause if named else clause[: found.start()] + " " + clause[found.end() :]
+                alone = off or _SELF.search(clause)  # otherwise it is about what the clauses before it are about
+                it = off and _DEMONSTRATIVE.search(found[0])
+                if it or not _names_another(matter, rest if alone else lead + rest):
+                    return True
+                if _CLOSE.search(rest) and _TOGETHER.search(matter.words):
+                    return True
+            lead += clause + " "
+    return False
+
+
+def _names_another(matter: OpenMatter, clause: str) -> bool:
+    """Whether a clause has a word of its own that the matter has not."""
+    rest = _EMPTY.sub(" ", without_times(clause, read_times(clause, date.fromisoformat(matter.said[:10]))))
+    words = (frozenset(re.findall(r"[a-z]+|[\u4e00-\u9fff]", one.lower())) for one in (rest, matter.words))
+    return not next(words) <= next(words)
 
 
 def _is_aside(words: str) -> bool:
@@ -817,11 +866,18 @@ def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[
             lead = row.words[: days[0].start] if days else ""
             it = it or (_NOTICE.search(lead) or _CAUSE.search(lead)) is not None
         named = key & row.terms and (it or _MOVED.search(row.words))
-        latest = it and (following is None or row.message.seq <= following)
+        latest = it and (following is None or row.message.seq <= following) and _is_of_it(matter, row)
         in_time = row.when <= _moment(matter.due_to, row.when, end=True)
         if (named or latest) and in_time and day_ahead(row.words, row.when):
             return True
     return False
+
+
+def _is_of_it(matter: OpenMatter, row: _Said) -> bool:
+    """Whether the clause with the day that a message names has nothing of its own."""
+    said = row.when.date()
+    parts = (part for one in split_clauses(row.words) for part in _PARTS.split(one))
+    return any(not _names_another(matter, one) for one in parts if day_ahead(one, row.when) or read_times(one, said))
 
 
 def _is_refused(matter: OpenMatter, rows: Sequence[_Said], refusals: Sequence[int]) -> bool:
@@ -835,7 +891,9 @@ def _is_refused(matter: OpenMatter, rows: Sequence[_Said], refusals: Sequence[in
         lead = _DO_NOT_ASK.split(refusal.words, maxsplit=1)[0]
         if len(telling_terms(lead)) > 1 and not _DEMONSTRATIVE.search(lead):  # it names what it is about
             before = []
-        near = any(row.message.text_id == matter.message or _shares(key, row.terms) for row in before)
+        near = asks_not_to_be_asked(refusal.words, _DO_NOT_ASK_OF_IT) and any(
+            row.message.text_id == matter.message or _shares(key, row.terms) for row in before
+        )
         if refusal.message.seq > matter.place and (near or _shares(key, refusal.terms)):
             return True
     return False
@@ -847,7 +905,8 @@ def asks_not_to_be_asked(text: str, about: re.Pattern[str] = _DO_NOT_ASK) -> boo
     >>> asks_not_to_be_asked("Let's leave it there."), asks_not_to_be_asked("I'll drop it off at the counter.")
     (True, False)
     """
-    return any(_DO_NOT_ASK.search(one) and about.search(one) for one in split_sentences(text.replace("’", "'")))
+    sentences = split_sentences(text.replace("’", "'")) if _DO_NOT_ASK.search(text.replace("’", "'")) else ()
+    return any(_DO_NOT_ASK.search(one) and about.search(one) and not _TO_ANOTHER.search(one) for one in sentences)
 
 
 def _calendar_said(matter: OpenMatter, rows: Sequence[_Said]) -> str:

@@ -231,6 +231,87 @@ def test_a_later_account_closes_what_it_is_about_in_any_words_and_other_talk_doe
     assert [one.status for one in matters_of({"said": said, "opens": "2026-11-21T09:00:00+01:00"})] == [status]
 
 
+#: Said the day after "I have my thesis defence on Wednesday.", or 周三我论文答辩, which they are not about.
+UNRELATED = """
+my brother's wedding was postponed to june
+they moved the bus stop to wednesday market street
+Leeds put the match off to next week
+the sofa delivery got pushed to Friday
+book club is on tuesday now
+the pub quiz is off
+my flight got refunded
+decided against the red shoes
+I'm not going to the gym tonight
+I don't have to cook tonight
+the neighbours called, parcel comes friday
+it's raining, staying in tonight
+the kettle broke down lol
+snow tomorrow they said
+not my problem but Kate left Ben
+leave it there, I thought, and shut the gate
+I'd rather not talk about my ex
+I never mention politics at dinner
+stop asking mum for money, I told my brother
+no questions today please, just banter
+my therapist says to drop it when Ben argues
+火锅店满了
+公司网断了，停电
+周末下暴雨，不出门了
+我弟说下次再来
+健身课改到周五了
+电视剧推迟到下周播
+快递通知周五到
+我退了那条裙子
+不想聊我前任
+我跟我妈说别问工资
+朋友放我鸽子了
+猫病了
+同事出差了
+车坏了
+不去了不去了，那家餐厅太贵
+这歌不说了，好听
+奶茶买一送一，解放了
+"""
+
+
+@pytest.mark.parametrize("later", [*UNRELATED.strip().splitlines(), "I ran into my friend's car lol", "我哥相亲又黄了，哈哈",
+                                   "My sister's party is cancelled btw", "trains are on strike again",
+                                   "the concert tickets are sold out", "the gym was shut today", "my friend got the flu",
+                                   "别问我为什么，我又买了个包", "don't ask me why but I bought a unicycle", "快递说推迟到周五送",
+                                   "电影票满了", "我弟说下次再来"])  # fmt: skip
+@pytest.mark.parametrize("text", ["I have my thesis defence on Wednesday.", "周三我论文答辩"])
+def test_what_is_said_of_something_else_neither_closes_nor_drops_nor_moves_a_matter(text: str, later: str) -> None:
+    said = [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": "event"},
+            {"at": "2026-11-17T20:00:00+01:00", "who": "user", "text": later}]  # fmt: skip
+    for opens in ("2026-11-18T21:00:00+01:00", "2026-11-19T21:00:00+01:00"):
+        assert [one.status for one in matters_of({"said": said, "opens": opens})] == ["pending"]
+
+
+@pytest.mark.parametrize(
+    ("later", "status"),
+    [
+        ("It's off.", "closed"),
+        ("They cancelled.", "closed"),
+        ("They rang and called it off.", "closed"),
+        ("I've got the flu, I'm not going.", "closed"),
+        ("They moved it to Friday.", "closed"),
+        ("Please don't ask about that.", "dropped"),
+        ("I'd rather not talk about it.", "dropped"),
+        ("取消了", "closed"),
+        ("我去不了了", "closed"),
+        ("老师说推迟到下周一了", "closed"),
+        ("学院通知改到下周一", "closed"),
+        ("别问这个了", "dropped"),
+        ("这事别再问了", "dropped"),
+    ],
+)
+@pytest.mark.parametrize("text", ["I have my thesis defence on Wednesday.", "周三我论文答辩"])
+def test_what_is_said_of_it_without_a_word_for_it_closes_or_drops_it(text: str, later: str, status: str) -> None:
+    said = [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": "event"},
+            {"at": "2026-11-17T20:00:00+01:00", "who": "user", "text": later}]  # fmt: skip
+    assert [one.status for one in matters_of({"said": said, "opens": "2026-11-19T21:00:00+01:00"})] == [status]
+
+
 @pytest.mark.parametrize(
     ("text", "opened"),
     [
