@@ -105,8 +105,6 @@ _UNKNOWN = pattern_of(
     r"|不知道|不记得|没(?:有)?(?:说|提|告诉|记)|想不起|不(?:太)?(?:清楚|确定)|记不",
     re.IGNORECASE,
 )
-#: Laughter in a message: in doubt it was a joke.
-_LAUGHED = pattern_of(r"\b(?:lol|lmao|rofl|haha\w*)\b|;-?\)|[😂🤣😜😉🙃]|哈哈|嘻嘻|嘿嘿|233", re.IGNORECASE)
 #: What is feared or awaited goes on.
 _GOES_ON = pattern_of(
     r"\b(?:still|no|not|never|nothing|yet|again|worse|wait\w*|worr\w*|afraid|scared)\b|n't\b"
@@ -209,6 +207,12 @@ _FANCY = pattern_of(
 _OF_OTHERS = pattern_of(
     r"“[^“”]{6,}”|「[^「」]{6,}」|『[^『』]{6,}』|\"(?P<short>[^\"]{0,11})\"|\"[^\"]*\"|(?<=[\s:])'[^']{12,}'(?!\w)"
 )
+#: Somebody else speaks, of himself, behind a colon.
+_REPORTED = pattern_of(
+    r"(?<!\bi )\b(?:said|says|wrote|texted|messaged|emailed|replied|told me) ?[:：](?=.*\b(?:i|i'\w+|im|my|we|our)\b)"
+    r"|(?:^|[^我])(?:说|回|写道|发消息|发微信|告诉我) ?[:：](?=.*我)",
+    re.IGNORECASE,
+)
 #: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
 _THEIRS = r"(?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate)"
 _OTHERS = r"(?:boss|manager|colleague|co-?worker|neighbou?rs?|ex|teacher|professor|roommate|flatmate|classmate)"
@@ -242,7 +246,8 @@ _MOST_TIMES = 20
 _OR_ELSE = pattern_of(r"\b(?:or|otherwise|else|and)\b|否则|不然", re.IGNORECASE)
 _OTHERS_OF_MINE = pattern_of(
     rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|mates?|\w+s'?s? {_THEIRS})\b"
-    r"|(?:^|[，。\s])(?:[他她]们?|人家|朋友|那谁|同[事学]|邻居)(?:家|的)*(?:[爸妈姐妹哥弟儿女老][\u4e00-\u9fff]?|猫|狗|娃|孩子)|[我咱]们?(?:同[桌事学]|邻居|[室舍]友|老板|领导|客户|前[任男女]友?|[老导]师)(?:[他她的家][^，。\s周下明后今]{1,3})?",
+    r"|(?:^|[，。\s])(?:[他她]们?|人家|朋友|那谁|同[事学]|邻居)(?:家|的)*(?:[爸妈姐妹哥弟儿女老][\u4e00-\u9fff]?|猫|狗|娃|孩子)|[我咱]们?(?:同[桌事学]|邻居|[室舍]友|老板|领导|客户|前[任男女]友?|[老导]师)(?:[他她的家][^，。\s周下明后今]{1,3})?"
+    rf"|[我咱]们(?:公司|单位|班|学校|部门|组|系|厂|小区|村)里?的?(?:[小老阿][\u4e00-\u9fff]|{_SURNAME}[\u4e00-\u9fff]{{1,2}}|[\u4e00-\u9fff]{{0,2}}(?:长|师|同[学事]|主任|经理|老板|阿姨)(?=[^\u4e00-\u9fff]|[周下这本明后今星礼的]))",
     re.IGNORECASE,
 )
 #: What is his, hers or theirs, without the speaker; somebody by their trade or place right before the day.
@@ -376,6 +381,8 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     timed = (one for one in fit if kind in _DATED and _times_of(one.text, source.said, ""))
     sentence = next(timed, fit[0])
     quoted = place.words if place.words in sentence.text else ""
+    if own and _REPORTED.search(sentence.text.replace("’", "'")):
+        return "quoted text"
     if fault := _fault_of(kind, sentence, source, spoken, quoted):
         return fault
     start, end = (sentences[0].span[0], sentences[-1].span[1]) if own else (place.start, place.end)
@@ -418,7 +425,7 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return "no question"
     if not source.spoken_by_person and not is_promise(text):
         return "no promise"
-    if stance_of(text, sentence.following) == "joked" or takes_back_before(sentence.following) or _LAUGHED.search(text):
+    if stance_of(text, sentence.following) == "joked" or takes_back_before(sentence.following):
         return "joked"
     if is_tale(sentence):
         return "story"
@@ -768,12 +775,8 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         given = matter.kind == "deadline" and (_DONE.search(words) or _GIVEN.search(words))
         latest = not any(one.place > matter.place and one.kind in _DATED for one in matters)
         own_day = day_ahead(words, row.when) not in ("", matter.due_from[:10])  # what is off then is something else
-        return (
-            dated
-            and latest
-            and not own_day
-            and bool(_is_void(matter, words) or (given and not _ONLY_BEGUN.search(words)))
-        )
+        over = (given and not _ONLY_BEGUN.search(words)) or _is_void(matter, words)
+        return bool(dated and latest and not own_day and over)
     outcome = _DONE.search(words) is not None
     grave = care or (_RESULT.search(matter.words) and _CLOSE.search(matter.words))
     if grave and not (outcome or relief or _PERSONAL.search(words)):
@@ -800,10 +803,10 @@ def _is_void(matter: OpenMatter, words: str) -> bool:
                 named = not off and (found["own"] or found["noun"])
                 rest = clause if named else clause[: found.start()] + " " + clause[found.end() :]
                 alone = off or _SELF.search(clause)  # otherwise it is about what the clauses before it are about
-                it = off and _DEMONSTRATIVE.search(found[0])
-                if it or not _names_another(matter, rest if alone else lead + rest):
-                    return True
-                if _CLOSE.search(rest) and _TOGETHER.search(matter.words):
+                known = (off and _DEMONSTRATIVE.search(off[0])) or (
+                    _CLOSE.search(rest) and _TOGETHER.search(matter.words)
+                )
+                if known or not _names_another(matter, rest if alone else lead + rest):
                     return True
             lead += clause + " "
     return False
@@ -866,18 +869,15 @@ def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[
             lead = row.words[: days[0].start] if days else ""
             it = it or (_NOTICE.search(lead) or _CAUSE.search(lead)) is not None
         named = key & row.terms and (it or _MOVED.search(row.words))
-        latest = it and (following is None or row.message.seq <= following) and _is_of_it(matter, row)
+        latest = it and (following is None or row.message.seq <= following)
+        parts = (
+            part for one in split_clauses(row.words) for part in _PARTS.split(one) if read_times(part, row.when.date())
+        )
+        latest = latest and not all(_names_another(matter, one) for one in parts)
         in_time = row.when <= _moment(matter.due_to, row.when, end=True)
         if (named or latest) and in_time and day_ahead(row.words, row.when):
             return True
     return False
-
-
-def _is_of_it(matter: OpenMatter, row: _Said) -> bool:
-    """Whether the clause with the day that a message names has nothing of its own."""
-    said = row.when.date()
-    parts = (part for one in split_clauses(row.words) for part in _PARTS.split(one))
-    return any(not _names_another(matter, one) for one in parts if day_ahead(one, row.when) or read_times(one, said))
 
 
 def _is_refused(matter: OpenMatter, rows: Sequence[_Said], refusals: Sequence[int]) -> bool:
@@ -905,7 +905,7 @@ def asks_not_to_be_asked(text: str, about: re.Pattern[str] = _DO_NOT_ASK) -> boo
     >>> asks_not_to_be_asked("Let's leave it there."), asks_not_to_be_asked("I'll drop it off at the counter.")
     (True, False)
     """
-    sentences = split_sentences(text.replace("’", "'")) if _DO_NOT_ASK.search(text.replace("’", "'")) else ()
+    sentences = split_sentences(text.replace("’", "'"))
     return any(_DO_NOT_ASK.search(one) and about.search(one) and not _TO_ANOTHER.search(one) for one in sentences)
 
 
