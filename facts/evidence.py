@@ -30,6 +30,7 @@ from facts.cues import (
     is_denial,
     is_promise,
     is_question,
+    laughs_aside,
     stance_of,
     takes_back,
     words_of_staying,
@@ -69,12 +70,14 @@ class Sentence:
         """The strongest stance that it allows; a question is only supposed."""
         if is_question(self.text) and not self._confirmed:
             return "supposed"
-        return stance_of(self.text, self.following)
+        # Who answers no and says what is so laughs about the guess.
+        text = _LAUGHTER.sub("", self.text) if _PLAIN_NO.match(self.text) else self.text
+        return stance_of(text, self.following)
 
     def stance_of(self, wanted: frozenset[str]) -> Stance:
         """The stance of the clause with these terms; a plan, a wish or a doubt governs its own clause only."""
         whole = self.stance == "supposed" and governs_whole(self.text)
-        if self.stance in ("stated", "joked") or whole:
+        if self.stance == "stated" or whole or (self.stance == "joked" and not laughs_aside(self.text)):
             return self.stance
         scored = [(len(wanted & terms), stance) for terms, stance in self._stance_by_clause]
         most = max((score for score, _ in scored), default=0)
@@ -93,10 +96,18 @@ class Sentence:
     @cached_property
     def clauses_taken_back(self) -> tuple[tuple[frozenset[str], str], ...]:
         """The terms of each clause with the words in it that it denies or ends; empty if no clause does."""
-        parts = tuple((telling_terms(clause), denied_part(clause)) for clause in split_clauses(self.text))
+        clauses = split_clauses(_PLAIN_NO.sub("", self.text))
+        parts = tuple((telling_terms(clause), denied_part(clause)) for clause in clauses)
         return parts if any(denied for _, denied in parts) else ()
 
 
+#: What answers no and goes on with what is so: "god no lol, Rex is the dog".
+_PLAIN_NO = pattern_of(
+    r"^\W*(?:(?:god|oh|ha|well|um|er|hm+|lol)\W+)*(?:no|nope|nah)\b(?! (?:wonder|problem|only|idea|longer|more|one)\b)"
+    r"(?: lol\b)?",
+    re.IGNORECASE,
+)
+_LAUGHTER = pattern_of(r"[😂🤣😜]|\b(?:ha){2,}\b|\blol\b", re.IGNORECASE)
 #: A length of years, with what may be its number: "for twenty five years", 十一年.
 _YEARS_LONG = pattern_of(r"(?:[\w-]+ )?[\w-]+ (?:years?|yrs?)\b|\d+ ?(?:yrs?\b|年)|[一二两三四五六七八九十百几]+个?年")
 
@@ -259,6 +270,7 @@ _COUNTS_DAYS = pattern_of(
     rf"|\b{_A_WEEKDAY} (?:before|after) (?!last\b)|\b{_A_WEEKDAY}s ago\b"
     r"|\bago (?:tomorrow|yesterday|on|last|next|this)\b|\b(?:month|year)s? from today\b"
     r"|\b(?:days?|we?e?ks?|fortnight) (?:on |from |this |next )?(?:today|tomorrow|tmrw?|tomoz)\b"
+    r"|\b(?:days?|weeks?|months?) old\b|[天周]大"
     r"|\bthe (?:one|week|day) after\b|\bnot this\b|\b(?:mon|tues?|weds?|thurs?|fri|sat|sun)\b|\b\d{1,2} de [a-z]+"
     r"|(?:头一个|最后一个|第[一二三四]个)(?:周|星期|礼拜)|去年的?今天|往前数|往后数|倒数"
 )
@@ -567,7 +579,7 @@ class SpokenWindow:
         if not answers or not wanted or ends_or_denies(statement):
             return False
         own = (sentence for each in sources if each.spoken_by_person for sentence in each.sentences)
-        clauses = [clause for sentence in own for clause in split_clauses(sentence.text)]
+        clauses = [clause for sentence in own for clause in split_clauses(_PLAIN_NO.sub("", sentence.text))]
         said = frozenset().union(
             *(telling_terms(one) - telling_terms(denied_part(one) if is_denial(one) else "") for one in clauses)
         )

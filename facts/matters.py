@@ -63,7 +63,7 @@ _DATED = ("event", "deadline")
 _DO_NOT_ASK = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to) (?:\w+ )?(?:ask(?:ing)?|remind(?:ing)?|bring(?:ing)? (?:it|that|this) up|bring(?:ing)? up|mention(?:ing)?)\b"
     r"|\b(?:not|don't want to|do not want to|rather not) (?:talk|speak|discuss|hear|think)\b"
-    r"|\b(?:drop it(?! (?:off|in|into|at|by|on)\b)|drop the subject|off limits|leave (?:it|that|this)(?: \w+)? (?:there|be|alone|out))\b"
+    r"|\b(?:drop it(?! (?:off|in|into|at|by|on)\b)|drop the subject|off limits|leave (?:it|that|this|me)(?: \w+)? (?:there|be|alone|out)|(?:don't|dont) want (?:\w+ ){1,4}about (?:it|that|this))\b"
     r"|\bno questions\b|\bif i (?:want|wanna|need)(?: to)?,? i'?ll (?:say|tell|talk)\b|\bi'?ll (?:talk|tell you|bring it up) (?:if|when) i\b"
     r"|我想说(?:了|的时候)?[，]?自?然?(?:就|会)+说|别(?:再|老|总|接着|继续|追着|跟我|对我|和我)*(?:问|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
     r"|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提(?!前|醒))|(?:[这那](?:个|件|些)?(?:事|个|些)|它)[^，。！？]{0,4}不(?:聊|说|谈|提)了|不(?:聊|说|谈|提)[这那它]|打住|翻篇",
@@ -74,14 +74,14 @@ _DEMONSTRATIVE = pattern_of(r"\b(?:it|that|this)\b|[这那](?:事|个|件|茬|�
 #: In the message that tells of a matter, a refusal is about it only with a word for it, or with none at the end.
 _DO_NOT_ASK_OF_IT = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to|not|rather not) (?:\w+ )?(?:want to )?(?:ask|remind|bring|mention|talk|speak|discuss|hear|think)(?:ing)?"
-    r"\b(?: (?!the\b)\w+){0,4}? (?:it|that|this)\b|\b(?:ask|mention)(?:ing)?(?: me)?\W*$|\b(?:drop the subject|off limits|leave (?:it|that|this)(?: \w+)? (?:there|be|alone|out))\b"
-    r"|\bdrop it\W*$|[问聊说谈提](?:我|了|吧)*[这那它结]|[问提](?:我|了|吧|啊)*\W*$|[这那它][^，。！？]{0,4}不(?:聊|说|谈|提)了|打住|翻篇",
+    r"\b(?: (?!the\b)\w+){0,4}? (?:it|that|this)\b|\b(?:ask|mention)(?:ing)?(?: me)?\W*$|\b(?:drop the subject|off limits|leave (?:it|that|this|me)(?: \w+)? (?:there|be|alone|out)|(?:don't|dont) want (?:\w+ ){1,4}about (?:it|that|this))\b"
+    r"|\bdrop it\W*$|[问聊说谈提](?:我|了|吧)*[这那它结]|[问提](?:我|了|吧|啊)*(?:\W|$)|[这那它][^，。！？]{0,4}不(?:聊|说|谈|提)了|打住|翻篇",
     re.IGNORECASE,
 )
 _DONE = pattern_of(
-    r"\b(?:done|finished|written|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed"
+    r"\b(?:done|finished|written|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed|nailed|survived|aced|bombed|all clear|said (?:yes|no)"
     r"|turned out|no longer|never mind)\b|\b(?:call|put|sent|send)\w* .{0,40}\boff\b"
-    r"|取消|推迟|改期|不去了|算了|黄了|泡汤|搞定|完成|[做弄写填改]完|转过去|弄好|交了|办好|结束|解决|考完|过了|没事了|吹了",
+    r"|取消|推迟|改期|不去了|算了|黄了|泡汤|搞定|完成|[做弄写填改]完|转过去|弄好|交了|办好|结束|解决|顺利|[没过]过[了啦]|[搞弄面考聊谈去见]完|挂了|砸了|成了|录取|拿到|拒了|凉了|没戏|翻车|稳了|过了|没事了|吹了",
     re.IGNORECASE,
 )
 #: What is owed by a day, or was promised, is done by any verb of the past that speaks of it, but not by one of these.
@@ -89,15 +89,8 @@ _ONLY_BEGUN = pattern_of(
     r"\b(?:start|begun|began|try|tried|forg[eo]t|still|not yet|(?:have|has|did|could|ca)n't)\w*\b|开始|开了个头|还没|没有?[^，。]{0,4}(?:写|做|交|寄)|忘",
     re.IGNORECASE,
 )
-_OUTCOME = pattern_of(
-    r"^\W*(?:(?:so|well|yes|yeah|oh|ok|okay|hi|hey|hello)\W+)*(?:(?:it|that|everything|all|they) (?:went|was|were|turned out|said)|passed|nailed|survived|done|failed|aced)\b"
-    r"|\b(?:i|we|he|she) (?:passed|got (?:it|in|the \w+)|made it|failed|did it|survived|nailed it|smashed it|bombed)\b"
-    r"|\b(?:all clear|benign|turned (?:me|us|it) down|didn't get (?:it|in)|said (?:yes|no)\b)"
-    r"|顺利|搞定|通过了|[没过]过[了啦]?(?=\W|$)|过了|过啦|考完|[搞弄面考聊谈去]完|结束了|没通过|挂了|砸了|成了|录取|拿到|拒了|凉了|没戏|翻车|良性|见完|稳了",
-    re.IGNORECASE,
-)
 _RELIEF = pattern_of(
-    r"\b(?:feel(?:ing)? better|that helps|relie(?:f|ved)|all (?:good|clear)|benign|harmless|false alarm|panic over|is (?:back |safely |finally )?(?:home|safe|fine|ok|okay|back|alive)|not worried any ?more)\b"
+    r"\b(?:feel(?:ing)? better|that helps|relie(?:f|ved)|all (?:good|clear)|benign|harmless|false alarm|panic over|is (?:back |safely |finally )?(?:home|safe|fine|ok|okay|back|alive)|not worried any ?more|turns? out|turned out)\b"
     r"|好多了|放心了|回来啦?了?(?=[，。！]|$)|到家|平安|找到了|活蹦乱跳|退烧|联系上|想开了|松了口?气|不担心了|虚惊|没事[了儿]|良性",
     re.IGNORECASE,
 )
@@ -114,29 +107,34 @@ _GOES_ON = pattern_of(
     r"|还|又|更|等|怕|担心|没(?:消息|动静|信|好|退|回|睡|结果|用)",
     re.IGNORECASE,
 )
-#: In later talk: something else is done, or it will be another time.
-_VOID = pattern_of(
-    r"\binstead\b|\bthat'?s that\b|\bstaying (?:home|in|put)\b|\bextension\b"
-    r"|没了|鸽子|鸽了|爽约|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|解放了|凑不齐|反悔|冻结",
-    re.IGNORECASE,
-)
 #: How a message begins that is about something else, or about everyday things.
 _ASIDE = pattern_of(
     r"\W*(?:anyway|btw|by the way|random|unrelated|also)\b|\W*(?:i |we )?(?:made|cooked|baked|ate|watched|read|bought|listened)\b"
-    r"|\W*(?:对了|话说|另外|顺便|外面|天气|今天的|(?:今天|中午|晚上|早上|刚刚?)?[^，。]{0,4}[吃喝])",
+    r"|\W*(?:why|who|where|which|does|do|is|are|can|should|any(?:one|body)?|what(?! an?\b)|how (?:do|is|are|come|many|much|long|can|to))\b"
+    r"|\W*(?:(?:the|this|that|these|our|my|someone's|today's) )?(?:bus\w*|trains?|tube|traffic|weather|rain\w*|fog\w*|snow\w*|wind|heating|wifi|telly|kettle|fridge|toaster"
+    r"|butter|milk|neighbou?r\w*|next door\w*|fox\w*|pigeons?|seagulls?|squirrels?|wasps?|bins?|song|advert|recipe|socks?|pens?|charger)\b"
+    r"|\W*(?:对了|话说|另外|顺便|天气|今天的|(?:今天|中午|晚上|早上|昨晚|刚刚?才?)?[^，。]{0,4}[吃喝])|\W*(?:今天|昨晚|刚才?|早上|晚上|最近|咱|我们?)?的?这?(?:[下有]雨|外面|窗外|楼[下上]"
+    r"|隔壁|邻居|食堂|公司楼|地铁|公交|堵车|路口|外卖|奶茶|咖啡|空调|暖气|冰箱|洗衣机|阳台|快递|小区|便利店|超市|网上|蚊子|有没有|求|推荐|为[什啥]么?|怎么|哪[里儿个家]|天[真好又气太])",
+    re.IGNORECASE,
+)
+#: What is on somebody's mind, or has gone wrong.
+_TROUBLED = pattern_of(
+    r"\b(?:dread\w*|fear\w*|nerv\w+|anxi\w+|bother\w*|panic\w*|sick|ill|stress\w*|los[et]\w*|losing|missing|gone|knots?|sleep\w*|can'?t|won'?t|hasn'?t"
+    r"|haven'?t|isn'?t|didn'?t|doesn'?t|don'?t|nobody|ghost\w*|pain\w*|hurt\w*|bleed\w*|arrears|bailiff\w*|overd\w+|redundan\w*|debts?|owe\w*|fell|broke\w*|leak\w*|row|fight|crying|on the line|at stake|i think|i feel|feels? like)\b"
+    r"|愁|慌|觉得|好像|怕是|急|焦|烦|睡不|不踏实|七上八下|瞒|丢|裁|疼|痛|摔|病|烧|血|不[想肯理接回]|联系不|没[来人]|失眠|吵|欠|坏|漏|涨|糟|完了|怎么办|严重|偏[高低]",
     re.IGNORECASE,
 )
 #: What is awaited is not known yet.
 _STILL_WAITING = pattern_of(
-    r"\b(?:still (?:waiting|nothing|no)|no (?:news|word|results?)|nothing yet|not (?:yet|heard)|haven't heard|don't know yet)\b"
-    r"|还没|还在等|等(?:结果|消息|通知|信儿)|没(?:消息|动静|结果)|不知道呢",
+    r"\b(?:still (?:waiting|nothing|no)|no (?:news|word|results?)|nothing yet|not (?:yet|heard)|haven't heard|don't know yet|waiting room|on (?:my|our|the) way|just (?:parked|arrived|got here)|about to|next up|wish me luck)\b"
+    r"|到门口|到(?:楼下|现场|考场)了?|候[场诊考]|在路上|[马就]上(?:到|开始|进)|轮到|排队|还没|还在等|等(?:结果|消息|通知|信儿)|没(?:消息|动静|结果)|不知道呢",
     re.IGNORECASE,
 )
 #: Why something does not take place after all, or not on its day.
 _CAUSE = pattern_of(
     r"\b(?:flu|covid|norovirus|ill|sick|storm\w*|flood\w*|snow\w*|typhoon|strike|broke down|broken|van died|car died|shut|no staff"
-    r"|short[- ]staffed|double[- ]booked|sold out|(?:money|tickets?) back)\b"
-    r"|台风|暴雨|大雪|冲突|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|满了|没[端号位票]|退[了回]来?|排不开|开会|出差",
+    r"|short[- ]staffed|done (?:his|her|my|their|its) \w+ in|sprained|twisted|broke (?:his|her|my|their)|double[- ]booked|sold out|(?:gone|went) (?:bust|under)|closed down|(?:money|tickets?) back)\b|\binstead\b|\bthat'?s that\b|\bstaying (?:home|in|put)\b|\bextension\b|\b(?:no idea|who knows) when\b|\b(?:some other|another) time\b"
+    r"|台风|暴雨|大雪|冲突|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|崴|骨折|摔[了断]|请假|大雾|没人[^，。\s]{0,3}接龙|退群|血压|歇着|满了|没[端号位票]|退[了回]来?|排不开|开会|出差|没了|鸽子|鸽了|爽约|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|解放|再说吧|跑路|水漂|关门|倒闭|凑不齐|反悔|冻结",
     re.IGNORECASE,
 )
 #: Somebody else gave notice.
@@ -146,8 +144,8 @@ _NOTICE = pattern_of(
 )
 #: What is given, paid or sent, as one says when that is done.
 _GIVEN = pattern_of(
-    r"\b(?:sent|posted|handed|submitted|uploaded|dropped|popped|paid|delivered|filed|signed|returned|emailed|e-mailed|faxed|wired)\b"
-    r"|[刷转交寄发递传付缴还][^，。！？]{0,4}[了过]|[出上]去了|收走|盖[了上]|上传",
+    r"\b(?:sent|posted|handed|submitted|uploaded|dropped|popped|paid|delivered|it'?s in|filed|signed|returned|emailed|e-mailed|faxed|wired|pressed|clicked|shoved|chucked|hit (?:send|submit))\b"
+    r"|[刷转交寄发递传付缴还][^，。！？]{0,4}[了过]|[出上]去了|收走|提交|发送|塞[了进]|转完|盖[了上]|上传",
     re.IGNORECASE,
 )
 #: After the day: it does not take place, or not with the person.
@@ -156,7 +154,7 @@ _CALLED_OFF = pattern_of(
     r"|\b(?:pull(?:ed|ing)|back(?:ed|ing)|dropp(?:ed|ing)) out\b|\b(?:bailed|chickened out|changed my mind|decided (?:not to|against))\b|\b(?:i'm|im|we're|we are|i am) not going\b"
     r"|\btook (?:it|that|this) off (?:me|us|my)\b|\b(?:gave|given|giving) (?:it|that|this) to\b|\bsomeone else\b|\b(?:don't|do not|dont) (?:have|need) to\b|\boff the hook\b|\bno need any ?more\b"
     r"|\b(?:nothing to do with|doesn't (?:concern|affect|apply to)) (?:me|us)\b|\bnot (?:my|our) (?:problem|turn|class|team|kid|child)\b"
-    r"|(?:没|不关|不干)[我咱]们?(?:的|什么|啥)?事|[与跟和][我咱]们?(?:没关系|无关)|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|不用[我去交考]|不归我|换别人|退票|没(?:请|邀请)我",
+    r"|(?:没|[关干])[我咱]们?(?:的|什么|啥|屁|毛)?事|[与跟和][我咱]们?(?:没关系|无关)|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|不用[我去交考]|不归我|换别人|退票|没(?:请|邀请)我",
     re.IGNORECASE,
 )
 #: It takes place on another day. Where it is said, and names one, the day before is void.
@@ -166,7 +164,9 @@ _MOVED = pattern_of(
     r"|改[到在成为]|改(?:期|时间)|挪|推迟|推到|延[到期后]|挪[到后]|提前(?:到(?!了)|了)|换到|往后推",
     re.IGNORECASE,
 )
-_PUT_OFF = r"(?:moved|pushed|changed|put|brought|postponed|rescheduled|delayed)"
+_PUT_OFF = (
+    r"(?:moved|pushed|changed|put|brought|postponed|rescheduled|delayed|shunted|shifted|bumped|kicked|swapped|switched)"
+)
 #: Where no word names what is moved: the message opens with it, or says it of "it".
 _IT_MOVED = pattern_of(
     rf"^\W*(?:(?:so|well|oh|ok|okay|hi|hey|sorry|update|news|actually|no|just|got|been)\W+)*{_PUT_OFF}\b(?! (?:my|our|the|a)\b)"
@@ -182,8 +182,8 @@ _IT_MOVED = pattern_of(
 #: What no one does by appointment.
 _FANCY = pattern_of(
     r"\b(?:becom(?:e|ing) an?|turn(?:ing)? into|run(?:ning)? (?:away|off)|marrying (?:this|the|a|my)|elop\w+|hibernat\w+|the moon|mars"
-    r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of|emperor|ascend\w*|heaven|a cave|new life as)\b"
-    r"|明天我?就(?!要)[^，。！]*(?<!了)(?=[，。！]|$)|当(?:个|一个)?(?:和尚|尼姑|扫地僧|皇帝|国王|首富|神仙|道士)|我就?是[一个]|成仙|登仙|烧纸|出家|少林寺|变成|中(?:彩票|大奖|五百万)|火星|月球|外星|毁灭|穿越|隐居|首富",
+    r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of|emp(?:eror|ress)|crowned|knighted|ascend\w*|heaven|a cave|new life as)\b"
+    r"|明天我?就(?!要)[^，。！]*(?<!了)(?=[，。！]|$)|当(?:个|一个)?(?:和尚|尼姑|扫地僧|皇帝|国王|首富|神仙|道士)|我就?是[一个]|成仙|登仙|烧纸|出家|少林寺|变成|中(?:彩票|大奖|五百万)|火星|月球|外星|毁灭|穿越|隐居|首富|登基|末日|上天|[剧杀戏说影画]里|飞升|朕|接驾",
     re.IGNORECASE,
 )
 #: The words of somebody else, long enough to name a day: a notice, a message that was forwarded.
@@ -192,18 +192,23 @@ _OF_OTHERS = pattern_of(
 )
 #: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
 _THEIRS = r"(?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate)"
-_OTHERS = r"(?:boss|manager|colleague|co-?worker|neighbou?r|teacher|professor|roommate|flatmate|classmate)"
+_OTHERS = r"(?:boss|manager|colleague|co-?worker|neighbou?rs?|ex|teacher|professor|roommate|flatmate|classmate)"
 _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
 #: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
 _UNSETTLED = pattern_of(
     r"\b(?:may|could|probably|possibly|thinking (?:of|about)|considering|not sure|dunno|toying with|provided|providing|as long as|see what|fingers crossed for|depends|depending|we'll see|unconfirmed|tbc|tbd|wonder\w*|as (?:always|usual|ever)|usually|always|normally|mostly|sometimes|often)\b"
-    r"|听[^，。]{1,5}[说讲]|(?:群里|网上|新闻|朋友圈|公众号)[^，。]{0,4}(?:说|都在|刷)|琢磨|寻思|盘算|(?:周|星期|礼拜)[一二三四五六日天][、和跟]?(?:周|星期|礼拜)[一二三四五六日天]|照例|照旧|照常|老规矩|雷打不动|考虑|看情况|再看|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
+    r"|听[^，。\s器力]{1,5}[说讲]|(?:群里|网上|新闻|朋友圈|公众号)[^，。]{0,4}(?:说|都在|刷)|琢磨|寻思|盘算|(?:周|星期|礼拜)[一二三四五六日天][、和跟]?(?:周|星期|礼拜)[一二三四五六日天]|照例|照旧|照常|老规矩|雷打不动|本[该来]|考虑|看[情心]|再看|(?<!不)想去|要么|也(?:可能|许|没准)|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
     re.IGNORECASE,
 )
-_GUESSED = pattern_of(r"\b(?:bet|reckon|guess|predict\w*|forecast)\b|猜|打赌|估计|预报|大概", re.IGNORECASE)
+_GUESSED = pattern_of(r"\b(?:bet|reckon\w*|guess\w*|predict\w*|forecast\w*)\b|猜|打赌|估计|预报|大概", re.IGNORECASE)
+_WEATHER = pattern_of(
+    r"\b(?:snow\w*|rain\w*|sleet|thunder\w*|storm\w*|heatwave|sunny|frost\w*|minus \w+|\d+ ?degrees|clocks (?:go|change))\b"
+    r"|[下有][^，。\s]{0,2}[雨雪雹]|台风|寒潮|冷空气|暴雨|[降升]温|零下|\d度",
+    re.IGNORECASE,
+)
 _OF_THE_WORLD = pattern_of(
-    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|in the (?:series|show|soap|book|film|movie|story|novel|game)|king|queen|pope|premiere|cup final|finale|strike)\b"
-    r"|总统|[书报][上里]说|新闻[里上]?说|电影里|小说里|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工",
+    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|in the (?:series|show|soap|book|film|movie|story|novel|game)|king|queen|pope|premiere|cup final|finale|strike|black friday|(?:petrol|diesel|fuel|england|new (?:season|series|episode|album))(?! for)|sales? (?:starts?|ends?)|^\W*\w+ (?:plays?|faces?|hosts?) (?:on )?\w*day|in the (?:pub|queue|soap))\b"
+    r"|总统|[书报][上里]说|新闻[里上]?说|电影里|小说里|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工|油价|股市|大盘|大促|[开停]业|首发|上新|双倍|停电|国[足乒]|[男女][足排篮]|[^，。\s]队(?!友)|[踢对]阵?[\u4e00-\u9fff]{2}(?=[，。\s]|$)",
     re.IGNORECASE,
 )
 #: A name with what somebody of this name does or has: "Anna flies to Rome", "Tom's exam", 隔壁李叔, 张伟的婚礼.
@@ -211,14 +216,22 @@ _SOMEBODY_DOES = pattern_of(
     r"^\W*(?!(?:The|This|That|There|It|Work|School|Uni|College|Rent|Surgery|Next|On|In|At|My|Our)\b)[A-Z][a-z]+(?: and [A-Z][a-z]+)? "
     r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b"
     r"|^\W*(?!(?:It|That|This|There|Here|What|Where|When|Who|Let|He|She|Today|Tomorrow|Tonight|Next|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)')[A-Z][a-z]+'s (?!a |an |the |\w+ing\b|been\b|got\b)\w"
+    r"|(?i:^\W*(?:[\w']+ ){1,5}(?:retires|flies|marries|reveals|drops|travels|quits|divorces|goes (?:up|down|on sale)|(?:is|'s) (?:off to|having|getting|marrying|leaving|flying|moving|going))\b)"
     rf"|(?i:^\W*(?:(?:and|so|but|oh) )*(?:my|the|our) (?:\w+ )?{_OTHERS}\b|^\W*my \w+s'?s? {_THEIRS}\b"
     r"|^\W*(?:the|that|this|some|a) (?:\w+ ){1,2}(?:at|from|in|on|down|over|who|next)\b"
     r"|^\W*(?:people|everyone|folks)\b|^\W*[a-z]+ from (?:work|school|next door)\b)"
-    r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)|^\W*(?:隔壁|楼上|楼下|对门)"
+    r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈|崽|娃|宝|猫|狗)"
     rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
+#: Further times in one text are not read.
+_MOST_TIMES = 20
+_ELSEWHERE = pattern_of("(?:前任|前[男女]友|隔壁|楼[上下]|对门|[^，。]{1,4}那谁)")
 _OR_ELSE = pattern_of(r"\b(?:or|otherwise|else|and)\b|否则|不然", re.IGNORECASE)
-_OTHERS_OF_MINE = pattern_of(rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|\w+s'?s? {_THEIRS})\b", re.IGNORECASE)
+_OTHERS_OF_MINE = pattern_of(
+    rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|mates?|\w+s'?s? {_THEIRS})\b"
+    r"|(?:^|[，。\s])(?:[他她]们?|人家|朋友|那谁|同[事学]|邻居)(?:家|的)*(?:[爸妈姐妹哥弟儿女老][\u4e00-\u9fff]?|猫|狗|娃|孩子)|[我咱]们?(?:同[桌事学]|邻居|[室舍]友|老板|领导|客户|前[任男女]友?|[老导]师)(?:[他她的家][^，。\s周下明后今]{1,3})?",
+    re.IGNORECASE,
+)
 #: What is his, hers or theirs, without the speaker; somebody by their trade or place right before the day.
 _OF_ANOTHER = pattern_of(
     r"^(?!.*\b(?:i|i'm|i'll|i've|im|ill|ive|we|we're|we'll|me|us|our|mine)\b).*\b(?:his|her|their)\b"
@@ -228,15 +241,15 @@ _OF_ANOTHER = pattern_of(
 )
 #: Those whose matters are the person's too.
 _CLOSE = pattern_of(
-    r"\b(?:mum|mom|mother|dad|father|parents|sons?|daughters?|kids?|child(?:ren)?|wife|husband|partner|girlfriend|boyfriend|eldest|oldest|youngest|twins|little one"
-    r"|sister|brother|nan|gran\w*|(?:best|oldest) (?:friend|mate)|landlord|landlady|cat|dog|pup\w*)\b"
-    r"|[我咱]?[爸妈]|儿子|女儿|闺女|孩子|[我咱]娃|老[婆公]|媳妇|[姐妹哥弟]|[爷奶]{2}|姥[姥爷]|外[婆公]|对象|[男女]朋友|[猫狗]",
+    r"\b(?:mums?|mom|mother|dads?|father|parents|sons?|daughters?|kids?|child(?:ren)?|wife|husband|partner|girlfriend|boyfriend|eldest|oldest|youngest|twins|little one"
+    r"|sis|sisters?|bro|brothers?|hubby|missus|mam|nan|gran\w*|(?:best|oldest) (?:friend|mate)|landlord|landlady|cat|dog|pup\w*)\b"
+    r"|[我咱]?[爸妈]|儿子|女儿|闺女|孩子|[我咱]娃|老[婆公]|媳妇|[我咱][大小表堂]?[姐妹哥弟]|(?<![帅师学大小])[姐妹哥弟]|[崽娃]|宝宝|[爷奶]{2}|姥[姥爷]|外[婆公]|对象|[男女]朋友|最好的?朋友|闺蜜|发小|死党|[猫狗]",
     re.IGNORECASE,
 )
 _GRAVE = pattern_of(
     r"\b(?:die[sd]?|dying|death|dead|funeral|passed away|hospice|cancer|tumou?r|lump|chemo\w*|surgery|operation|biopsy|stroke|heart attack"
     r"|miscarr\w+|divorc\w+|broke up|break-?up|separat(?:ed|ion)|suicid\w+|nodule|lesion|polyps?|dementia|diagnos\w+|hospital|scan results)\b"
-    r"|结节|阴影|肿块|息肉|去世|过世|走了|葬|追悼|癌|肿瘤|化疗|手术|活检|中风|心梗|流产|离婚|分手|自杀|痴呆|确诊|住院|病危|病重",
+    r"|结节|阴影|肿块|息肉|去世|过世|走了(?=\W|$|[一两二三四五六七八九十\d]+年|以后|之后)|葬|追悼|癌|肿瘤|化疗|手术|活检|中风|心梗|流产|离婚|分手|自杀|痴呆|确诊|住院|病危|病重",
     re.IGNORECASE,
 )
 #: What has a result that is waited for; when others have said that they answer.
@@ -255,14 +268,20 @@ _PERSONAL = pattern_of(
 )
 #: What tells that something has happened, or that it is still to come, in a clause.
 _HAPPENED = pattern_of(
-    r"(?<=\w )(?<!'ve )(?<!have )(?<!has )got\b|\b(?:was|were|had|did|went|came|took|gave|bought|left|met|saw|ran|said|told|sat|sang|swam|drove|flew|wrote|won|lost|brought|beat|shook|stuck|tore|swore|fed|froze|rose|broke|fell|felt|found|kept|made|paid|sent|slept|spent|taught|thought|woke|wore|began|ate|drank|built|caught|chose|fought|forgot|grew|heard|held|knew|led|rang|rode|sold|spoke|stood|stole|threw|used to|once|\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
+    r"(?<=\w )(?<!'ve )(?<!have )(?<!has )got\b|\b(?:was|were|had|did|went|came|took|gave|bought|left|met|saw|ran|said|told|sat|sang|swam|drove|flew|wrote|won|lost|brought|beat|shook|stuck|tore|swore|fed|froze|rose|broke|fell|felt|found|kept|made|paid|sent|slept|spent|taught|thought|woke|wore|began|ate|drank|built|caught|chose|fought|forgot|grew|heard|held|knew|led|rang|rode|sold|spoke|stood|stole|threw|used to|once|(?!need|indeed|feed|seed|speed|exceed)\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
     re.IGNORECASE,
 )
 _TO_COME = pattern_of(
-    r"\b(?:will|ill (?!with\b)\w+|i'd (?!been\b|had\b)\w+|gets? (?:\w+ed|heard|done|put|cut|taken|fixed)|(?:closes|ends|expires|runs out|starts|begins|opens|lands|arrives|leaves)|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
-    r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'm|we're|am|are|is) (?!\w+ed\b)\w+|\w's \w+ing\b|(?:it's|its) .*\b(?:now|instead)\b)\b|'ll\b"
+    r"^\W*(?:were )?\w{2,}ing (?!was|is|were)|\b(?:will|ill (?!with\b)\w+|i'd (?!been\b|had\b)\w+|gets? (?:\w+ed|heard|done|put|cut|taken|fixed)|(?:closes|ends|expires|runs out|starts|begins|opens|lands|arrives|leaves)|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
+    r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'?m|we're|am|are|is) (?!\w+ed\b)\w+|\w's \w+ing\b|(?:it's|its) .*\b(?:now|instead)\b)\b|'ll\b"
     r"|[要将]|(?<![机社开聚宴晚约学])会(?![议员计儿])|(?<![觉记舍懒值获取])得(?![了到很好])|打算|准备|计划|明天|后天|下周|下个?月|截止"
-    r"|改到|改在|推到|推迟到|提前到|挪到|定在|约在|约了|订了|之前",
+    r"|改到|改在|推到|推迟到|提前到|挪到|定在|约在|约了|订了|之前|(?:^|\s)再(?![也没])",
+    re.IGNORECASE,
+)
+#: A condition behind the day that has its own consequence: the day is settled.
+_IF_SO = pattern_of(
+    r"[,;]\s*(?:and |but |so |cos |because )?if [^,;]+(?:, ?|\b(?=(?:i|we|they|it|he|she|that)(?:'|m\b|ll\b|s\b| )))[^,;]+"
+    r"|[，；\s][^，；。\s]{0,6}(?:要是|如果|万一|假如)[^，；。\s]*[，\s]?[^，；。\s]{0,6}[就那得会][^，；。\s]*",
     re.IGNORECASE,
 )
 #: What makes a day that of a deadline, around it.
@@ -271,6 +290,18 @@ _OWED_BY = pattern_of(r"\b(?:by|before|until|till|due) +\| |\| *(?:之?前|截�
 _LATER_TODAY = pattern_of(r"tonight|tonite|evening|afternoon|今晚|晚上|下午|傍晚", re.IGNORECASE)
 #: An expression that means a time before.
 _LAST = pattern_of(r"last|past|上", re.IGNORECASE)
+#: What one only knows of others, heard by chance or read.
+_HEARSAY = pattern_of(
+    r"^\W*(?:some )?(?:bloke|guy|man|woman|lady|girl|lad|couple|some(?:one|body)|two \w+|random \w+)\b(?! (?:at|from)\b)|\bthey say\b|"
+    r"\b(?:i|we) (?:(?:now|just|also|even|only|happen to) )*(?:know|overhear|overheard|heard|read|gather|learnt)\b"
+    r"|(?:我|咱们?)?(?:听[到见]|偷听|刷到|看到|知道)(?=[^，。\s])|(?:群里|里面|网上)[^，。]{0,6}(?:[让喊叫说]|接龙|通知)|[聊讲]\s?说|转[的来]|(?:电视|剧|综艺|直播间?|热搜|朋友圈)[里上]",
+    re.IGNORECASE,
+)
+#: What was long ago.
+_LONG_AGO = pattern_of(
+    r"\b(?:used to|when i was|years? ago|back in|as a (?:kid|child)|in (?:19|20)[0-2]\d|once upon)\b|小时候|[去前那当]年|那时|那会儿|那天|以前|\d岁那",
+    re.IGNORECASE,
+)
 #: The speaker, alone or with others.
 _SELF = pattern_of(r"\b(?:i|i'm|i've|i'll|we|we're|we'll|my|our|me|us)\b|[我咱]", re.IGNORECASE)
 #: Words that are in many matters and tell none of them from another.
@@ -378,7 +409,11 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return "joked"
     if is_tale(sentence):
         return "story"
-    if kind == "worry" or kind in _YEARLY:
+    if kind == "worry":
+        troubled = (_TROUBLED, _CLOSE, _GRAVE, _RESULT, _AWAITED, _GOES_ON)
+        none = _LONG_AGO.search(text) or (_OF_THE_WORLD.search(text) and not _SELF.search(text))
+        return "no worry" if none or not any(one.search(source.text) for one in troubled) else ""
+    if kind in _YEARLY:
         return ""
     return _fault_of_the_day(kind, sentence, source, spoken, quoted)
 
@@ -387,17 +422,26 @@ def _fault_of_the_day(kind: MatterKind, sentence: Sentence, source: Source, spok
     """Why the part of a sentence with its day leaves no event, deadline or promise open; "" if it does."""
     text = _part_of_the_day(sentence.text, source.said, quoted).replace("’", "'")
     day = next((one for one in split_clauses(text) if read_times(one, source.said)), text)
-    stance, dated, close = stance_of(text), kind in _DATED, _CLOSE.search(text) is not None
-    own = _SELF.search(_OTHERS_OF_MINE.sub("", text)) is not None
+    stance, dated = stance_of(text), kind in _DATED
+    own_text = _OTHERS_OF_MINE.sub("", _HEARSAY.sub("", text))
+    own, close = _SELF.search(own_text) is not None, _CLOSE.search(own_text) is not None
+    own_day = _SELF.search(_OTHERS_OF_MINE.sub("", _HEARSAY.sub("", day))) is not None
     if _FANCY.search(text):
         return "joked"
+    if dated and _LONG_AGO.search(day) and not _TO_COME.search(day):
+        return "past"
     hedges = (stance_of(one) == "supposed" for one in (day, *_asides_of(text)))
     hedged = stance == "supposed" and (governs_whole(text) or any(hedges))
-    guessed = _UNSETTLED.search(text) or _GUESSED.search(day) or (not own and _OF_THE_WORLD.search(text))
+    world = not own_day and (_OF_THE_WORLD.search(day) or (not (own or close) and _WEATHER.search(day)))
+    guessed = _UNSETTLED.search(text) or _GUESSED.search(day) or world
     if hedged or (kind == "event" and guessed):
         return "supposed"
     of_another = not close and not _AWAITED.search(text) and _OF_ANOTHER.search(text)
-    if dated and (of_another or (not own and _SOMEBODY_DOES.search(text))):
+    heard = not close and (_HEARSAY.search(text) or _OTHERS_OF_MINE.search(text))
+    heard = (not own and (heard or _SOMEBODY_DOES.search(text) or _ELSEWHERE.match(text))) or (
+        not own_day and (_HEARSAY.search(day) or _ELSEWHERE.match(day))
+    )
+    if dated and (of_another or heard):
         return "subject"
     if stance == "wished" and dated:
         return stance
@@ -426,8 +470,10 @@ def _asides_of(text: str) -> list[str]:
 
 def _part_of_the_day(text: str, said: date, quoted: str) -> str:
     """The clauses of a sentence with its day and those around it, up to another day; all of a supposition."""
-    clauses, days = split_clauses(text), _times_of(text, said, quoted)
-    day = text[days[0].start : days[0].end] if days else ""
+    days = _times_of(text, said, quoted)
+    if days and (settled := _IF_SO.search(text, days[0].end)):
+        text = text[: settled.start()] + ", " + text[settled.end() :]
+    clauses, day = split_clauses(text), text[days[0].start : days[0].end] if days else ""
     at = next((number for number, clause in enumerate(clauses) if day in clause), 0)
     if not day or governs_whole(text):
         return text
@@ -443,6 +489,7 @@ def _is_called_off(sentence: Sentence, source: Source, quoted: str) -> bool:
     behind = sentence.text[days[0].end if days else 0 :] + "\n" + source.message.words[sentence.span[1] :]
     return any(
         _CALLED_OFF.search(clause)
+        and stance_of(clause) != "supposed"
         and not any(_ahead(one, clause, source.said) for one in read_times(clause, source.said))
         for part in split_sentences(behind.replace("’", "'"))
         for clause in split_clauses(part)
@@ -460,7 +507,8 @@ def _times_of(text: str, said: date, quoted: str) -> list[TimeExpression]:
 
 def _is_beside(weekday: TimeExpression, day: TimeExpression, text: str) -> bool:
     first, last = sorted((weekday, day), key=lambda one: one.start)
-    return re.fullmatch(r"[\s,，(（]*(?:the )?", text[first.end : last.start]) is not None
+    agree = {each.first.weekday() for each in weekday.possible} & {each.first.weekday() for each in day.possible}
+    return bool(agree) and re.fullmatch(r"[\s,，(（]*(?:the )?", text[first.end : last.start]) is not None
 
 
 def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[str, str, Precision] | None:
@@ -475,7 +523,8 @@ def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[st
         today = one.meant is not None and one.meant.first <= said.date()
         either = (one.kind == "weekday" or today) and not _OWED_BY.search(text[: one.start] + " | " + text[one.end :])
         over = _HAPPENED.search(clause) or (one.meant is not None and one.meant.first == said.date() and "了" in clause)
-        if past and either and over and not _TO_COME.search(clause):
+        moved_to = re.search(r"\bto (?:the )?$|[到至]$", text[: one.start])
+        if past and either and over and not (moved_to or _TO_COME.search(clause)):
             continue
         ahead = _ahead(one, text, said.date())
         if (
@@ -490,7 +539,7 @@ def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[st
             if ahead.days == 1 and at:
                 moment = datetime.combine(ahead.first, at[0]).isoformat(timespec="minutes")
                 return moment, moment, "time"
-            precisions: tuple[tuple[int, Precision], ...] = ((3, "day"), (7, "week"), (31, "month"))
+            precisions: tuple[tuple[int, Precision], ...] = ((3, "day"), (8, "week"), (31, "month"))
             precision: Precision = next((name for most, name in precisions if ahead.days <= most), "year")
             return ahead.first.isoformat(), ahead.last.isoformat(), precision
     return None
@@ -551,7 +600,7 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
                        next_review=first.isoformat() if first else "9999-12-31", expires="9999-12-31")  # fmt: skip
     if not matter.due_from:
         waits, lasts = _WAITS.get(matter.kind, (2, 21))
-        waits = waits if own else 1
+        waits = waits if own and matter.sensitivity != "care" else 1
         first, last = _later(day, waits), _later(day, lasts)
     else:
         begins, ends = (date.fromisoformat(one[:10]) for one in (matter.due_from, matter.due_to))
@@ -684,7 +733,7 @@ def _speaks_of(matter: OpenMatter, row: _Said, at: int) -> bool:
     """Whether a message says with a word for a matter that it is over, or speaks of it once it has begun."""
     key, dated = _roots(matter.key.split()), matter.kind in _DATED
     touched = bool(key & row.terms) and not is_question(row.words)
-    void = dated and (_CALLED_OFF.search(row.words) or _VOID.search(row.words))
+    void = dated and (_CALLED_OFF.search(row.words) or _CAUSE.search(row.words))
     over = matter.kind in ("deadline", "promise") and row.tells and not _ONLY_BEGUN.search(row.words)
     if touched and (over or void or _DONE.search(row.words)):
         return True
@@ -707,13 +756,13 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         return False
     care, relief = matter.sensitivity == "care", _RELIEF.search(words) is not None
     if matter.kind == "worry" and not matter.due_from:
-        settled = relief or (not care and row.tells and not _ASIDE.match(words))
+        settled = relief or (not care and row.tells and not _is_aside(words))
         return settled and not _GOES_ON.search(words)
     if not matter.due_from:
         return False
     if not begun:
         given = matter.kind == "deadline" and (_DONE.search(words) or _GIVEN.search(words))
-        ended = _CALLED_OFF.search(words) or _VOID.search(words) or _CAUSE.search(words)
+        ended = _CALLED_OFF.search(words) or _CAUSE.search(words)
         latest = not any(one.place > matter.place and one.kind in _DATED for one in matters)
         of_sooner = any(
             one.kind in _DATED
@@ -725,14 +774,24 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         return (
             dated and latest and not (of_sooner or own_day) and bool(ended or (given and not _ONLY_BEGUN.search(words)))
         )
-    outcome = _OUTCOME.search(words) is not None
+    outcome = _DONE.search(words) is not None
     grave = care or (_RESULT.search(matter.words) and _CLOSE.search(matter.words))
     if grave and not (outcome or relief or _PERSONAL.search(words)):
         return False
     place = _moment(matter.due_from, row.when, noon=True)
-    first = row.when >= place and (earlier is None or earlier < place) and row.terms and not _ASIDE.match(words)
+    first = (
+        row.when >= place
+        and (earlier is None or earlier < place)
+        and row.terms
+        and not _is_aside(words)
+        and not _STILL_WAITING.search(words)
+    )
     recent = row.when - _moment(matter.due_to, row.when, end=True) <= _OUTCOME_WITHIN
     return recent and bool(first or (dated and outcome))
+
+
+def _is_aside(words: str) -> bool:
+    return all(_ASIDE.match(one) for one in split_sentences(words))
 
 
 def takes_up(one: OpenMatter, reply: str) -> bool:
@@ -740,7 +799,7 @@ def takes_up(one: OpenMatter, reply: str) -> bool:
     plain = reply.replace("’", "'")
     about = bool(_roots(one.key.split()) & _roots(telling_terms(reply)))
     asks = any(is_question(sentence) for sentence in split_sentences(plain))
-    return not _STILL_WAITING.search(plain) and (about or not (asks or _ASIDE.match(plain)))
+    return not _STILL_WAITING.search(plain) and (about or not (asks or _is_aside(plain)))
 
 
 def _review_after_talk(matter: OpenMatter, rows: Sequence[_Said]) -> str:

@@ -17,7 +17,7 @@ from domain.patterns import Guarded, pattern_of
 from facts.cues import is_denial
 from facts.evidence import Sentence, telling_terms
 from language.calendar import MONTH_NAMES
-from language.numbers import asserted_numbers, find_numbers, parse_number
+from language.numbers import asserted_numbers, derived_numbers, find_numbers, parse_number
 from language.sentences import split_clauses, split_sentences
 from language.words import terms
 
@@ -275,6 +275,7 @@ _DECLINES = pattern_of(
     r"\b(?:said no|told (?:him|her|them) no|turned (?:it|that|him|her|them) down|declined|refused|didn'?t (?:reply|answer|go|bother)|no thanks)(?=\W*$|[,.;!]|\s+(?:but|because|cos|though|politely|again)\b)"
     r"|(?:说不用|说算了|没答应|没同意|拒绝|没[理回](?!来)|推掉|推了|没去|回绝|婉拒)了?[他她它]?们?了?(?=[^\u4e00-\u9fff]|$)"
 )
+_REFUSAL = pattern_of(r"\b(?:refus|declin|turn\w* (?:\w+ )?down|s(?:aid|ays) no|told \w+ no)|[推拒]|回绝|婉")
 #: Whoever declined may have come round.
 _ACCEPTS = pattern_of(
     r"\b(?:then|later|eventually|finally|anyway|now|in the end|after all|still|did(?! ?n'?t)|do|doing|done|took|went|gave in|said yes|agreed|accepted|changed my mind|first|before)\b"
@@ -287,7 +288,8 @@ def _is_declined(statement: str, sentence: str, quoted: Sequence[str], around: s
     clause = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
     offered, *then = split_clauses(sentence[sentence.find(clause) :].casefold().replace("’", "'"))
     declined = _DECLINES.search(" | ".join([offered, *then[:1]]))
-    if not (declined and _OFFERS.search(offered)) or _OFFERS.search(statement) or is_denial(statement):
+    says_so = _OFFERS.search(statement) or _REFUSAL.search(statement) or is_denial(statement)
+    if says_so or not (declined and _OFFERS.search(offered)):
         return False
     return not _ACCEPTS.search(_with_next(sentence, around).casefold())
 
@@ -497,7 +499,9 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
         for noun, numbers in _counts(sentence).items():
             said[noun] |= numbers
     # "80 pages, I'm at 52" does not say what the 52 are.
-    bare = {int(each) for each in find_numbers(_COUNTED.sub(" ", " ".join(sentences).casefold())) if each.isdecimal()}
+    whole = " ".join(sentences).casefold()
+    given = find_numbers(_COUNTED.sub(" ", whole)) | derived_numbers(whole, find_numbers(whole))
+    bare = {int(each) for each in given if each.isdecimal()}
     return any(noun in said and not numbers & (said[noun] | bare) for noun, numbers in stated.items())
 
 

@@ -20,6 +20,7 @@ from domain.patterns import Guarded, pattern_of
 from domain.quotations import quotation_spans
 from domain.records import Message
 from facts.cues import is_question
+from language.references import says_what_it_means
 from language.scripts import is_unspaced, unspaced_length
 from language.sentences import sentence_spans
 from language.words import terms
@@ -61,7 +62,7 @@ _BEFORE = 2
 
 
 #: Code, attached files, quoted lines of a mail; and what is introduced as a text: "translate this:", 帮我看看这封信：.
-_FENCED = pattern_of(r"(?P<fence>`{3,}).*?(?:(?P=fence)|\Z)|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
+_FENCED = pattern_of(r"(?P<fence>`{3,}).*?(?:(?P<end>(?P=fence))|\Z)|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
 _INTRODUCED = pattern_of(
     r"\b(?:(?:this|the following|following|below|his|her|their) (?:[\w'’]+ ){0,2}"
     r"|(?P<lead>(?:that|an?|the) (?:[\w'’]+ ){0,2}))"
@@ -73,7 +74,7 @@ _INTRODUCED = pattern_of(
     r"(?:信|邮件|短信|微信|消息|文章|帖子|段话|文字|通知|代码|歌词|故事|留言|记录|内容)"
     r"[^，。！？：:\n]{0,16}[：:]\s*(?P<zh>.+)"
     r"|(?:翻译|翻成|译成|润色|校对|改写|总结|概括)[^。！？：:\n]{0,16}[：:]\s*(?P<han>.+)"
-    r"|(?P<head>^(?:from|subject|to|dear [^\n]{1,40}|发件人|主题|收件人|尊敬的[^\n]{1,20})[:：,，]?[^\n]*\n.+)",
+    r"|(?P<head>^(?:(?:from|subject|to|发件人|主题|收件人)[:：][^\n]*|(?:dear [^\n]{1,40}|尊敬的[^\n]{1,20})[:：,，]?)\n.+)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 _IN_MARKS = pattern_of(r'"[^"]*"|“[^”]{2,}”|「[^」]{2,}」|『[^』]{2,}』')
@@ -85,8 +86,11 @@ _SOMEBODY_SAYS = pattern_of(
 _SPEAKS_OF_SELF = pattern_of(r"\b(?:i|i'm|i've|me|my|we|our|the user)\b|我|本人|用户", re.IGNORECASE)
 
 
-def pasted_spans(words: str) -> list[tuple[int, int]]:
+def pasted_spans(words: str, *, introduced: bool = True) -> list[tuple[int, int]]:
     """The parts of a message that are not its speaker's own: code, quoted lines, files, pasted texts, words of others.
+
+    Where a text that is only ``introduced`` ("translate this: …") or a fence without an end stops is not to be seen:
+    such are taken to reach to the end of the message, or with ``introduced`` False left out.
 
     >>> words = 'I read "War and Peace". Typos? "Dear Sir, I quit. Jo"'
     >>> [words[start:end] for start, end in pasted_spans(words)]
@@ -94,13 +98,14 @@ def pasted_spans(words: str) -> list[tuple[int, int]]:
     """
     found = [*quotation_spans(words)]
     if "```" in words or ">" in words:
-        found += [each.span() for each in _FENCED.finditer(words)]
+        fenced = _FENCED.finditer(words)
+        found += [one.span() for one in fenced if introduced or not one["fence"] or one["end"]]
     for each in _IN_MARKS.finditer(words):
         said = _SOMEBODY_SAYS.search(words, max(0, each.start() - 20), each.start())
         long = len(each[0]) >= (22 if each[0].isascii() else 10)
         if (said and _SPEAKS_OF_SELF.search(each[0])) or (long and _SENTENCE_INSIDE.search(each[0])):
             found.append(each.span())
-    given = _INTRODUCED.search(words) if any(one in words for one in ":：\n") else None
+    given = _INTRODUCED.search(words) if introduced and any(one in words for one in ":：\n") else None
     if given:
         texts = [name for name, text in given.groupdict().items() if text is not None and name != "lead"]
         start, end = given.span(texts[0])
@@ -110,9 +115,9 @@ def pasted_spans(words: str) -> list[tuple[int, int]]:
 
 
 @lru_cache(_TEXTS_CACHED)
-def own_words(words: str) -> str:
-    """A message with blanks where it is not its speaker's own, of the same length."""
-    for start, end in pasted_spans(words):
+def own_words(words: str, *, introduced: bool = True) -> str:
+    """A message with blanks where it is not its speaker's own, of the same length; see ``pasted_spans``."""
+    for start, end in pasted_spans(words, introduced=introduced):
         words = words[:start] + re.sub(r"[^\n]", " ", words[start:end]) + words[end:]
     return words
 
@@ -127,11 +132,10 @@ class Testimony:
     """What a reader needs to judge whether words say a statement.
 
     ``passage``: a line for each message, oldest first: day and time, who speaks, the sentences around the words.
-    ``said`` are the quoted sentences alone; ``places`` are those of the messages in their conversation.
+    ``places`` are those of the messages in their conversation.
     """
 
     passage: tuple[str, ...]
-    said: str
     statement: str
     stance: Stance
     places: tuple[int, ...]
@@ -340,19 +344,27 @@ def _last_question(messages: Sequence[Message], before: int, at: int) -> tuple[i
 
 
 def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[str, str] | None = None) -> Testimony:
-    """What decides about a fact. ``messages``: the window with those before it; ``speakers``: names by role."""
+    """What decides about a fact: its messages, and those before them where its words are not clear alone.
+
+    ``messages``: the window with those before it; ``speakers``: names by role.
+    """
     shown = dict(_shown(fact.quotes, messages, every_question=True))
     named = [place for place, message in enumerate(messages) if message.text_id in fact.messages]
-    first, last = min([*shown, *named], default=0), max([*shown, *named], default=-1)
+    quoted = " ".join(one.words for one in fact.quotes)
+    places = {*shown, *named}
+    clear = bool(quoted) and not _is_short_answer(quoted) and says_what_it_means(quoted)
+    if places and not clear:
+        places |= {*range(max(0, min(places) - _BEFORE), max(places) + 1)}
     lines: dict[int, str] = {}
-    for place in range(max(0, first - _BEFORE), last + 1):
+    for place in sorted(places):
         message = messages[place]
         if message.hidden:
             continue
         who = message.speaker or (speakers or {}).get(message.role) or message.role
         words = re.sub(r"\s+", " ", message.words).strip()
-        if len(words) > _MOST_BEFORE:
+        # Of a companion's words, and of a question, the sentences are enough where they are clear.
+        cut = clear and place in shown and (message.role == "assistant" or place not in named)
+        if cut or len(words) > _MOST_BEFORE:
             words = shown.get(place) or f"… {words[-_MOST_BEFORE:]}"
         lines[place] = f"{message.timestamp[:16].replace('T', ' ')} {who}: {words}"
-    said = " — ".join(shown[place] for place in sorted(shown))
-    return Testimony(tuple(lines.values()), said, fact.restatement, fact.stance, tuple(lines))
+    return Testimony(tuple(lines.values()), fact.restatement, fact.stance, tuple(lines))

@@ -107,6 +107,11 @@ class JsonStream:
             if depth == 0:
                 return
 
+    @property
+    def left(self) -> int:
+        """How many characters that were read are not used yet."""
+        return len(self._text) - self._at
+
     def iterate_items(self) -> Iterator[int]:
         """Enters an array: counts its elements, each of which has to be read or skipped before the next."""
         return self._count_members("[", "]")
@@ -215,8 +220,20 @@ _TOO_DEEP = "too deep"
 
 def decode_deep(text: str, at: int) -> tuple[Any, int]:
     """What ``raw_decode`` does, for values nested so deep that it gives up: with its own stack. Raises JsonError."""
-    stream, whole = JsonStream(io.StringIO(text[at:]), len(text) + 1), list[Any]()
-    holders: list[tuple[Any, Iterator[Any]]] = []
+    stream = JsonStream(io.StringIO(text[at:]), len(text) + 1)
+    try:
+        value = _decode_nested(stream)
+    except JsonError as error:
+        # Near the end of the text it may be a number, say, of which only the first digits have been read.
+        if not isinstance(error, CutOff) and stream.left < _NEAR:
+            raise CutOff("ends") from error
+        raise
+    return value, len(text) - stream.left
+
+
+def _decode_nested(stream: JsonStream) -> Any:
+    """The next value of a stream, without recursion."""
+    whole, holders = list[Any](), list[tuple[Any, Iterator[Any]]]()
     holder, key = whole, None
     while True:
         opens = stream.peek_mark()
@@ -232,7 +249,7 @@ def decode_deep(text: str, at: int) -> tuple[Any, int]:
         while holders and (key := next(holders[-1][1], None)) is None:
             holders.pop()
         if not holders:
-            return whole[0], len(text) - len(stream._text) + stream._at
+            return whole[0]
         holder = holders[-1][0]
 
 

@@ -75,16 +75,21 @@ def follow_forget_request(
     answers is a round too (``pair_messages``).
     """
     words, reply = spoken.user.words, spoken.assistant.words
-    if not (detect_release(words) or detect_forget_request(words, reply, memory.reads_like_forget_request(words))):
+    reads = memory.reads_like_forget_request(words)
+    if not (detect_release(words) or detect_forget_request(words, reply, reads)):
         return ForgetOutcome()
-    words = own_words(words)  # an order inside a pasted text is somebody else's
-    if (release := detect_release(words)) and (released := find_released(memory, release)):
+    own = own_words(words)  # an order inside a pasted text is somebody else's
+    if (release := detect_release(own)) and (released := find_released(memory, release)):
         memory.rounds.unhide(released)
         return ForgetOutcome(released=len(released))
-    request = detect_forget_request(words, reply, memory.reads_like_forget_request(words))
+    request, asks = detect_forget_request(own, reply, reads if own == words else None), False
+    if own != (bounded := own_words(words, introduced=False)) and (whole := detect_forget_request(bounded, reply)):
+        # What it is about may be in the text that the message introduces. Nobody but the person knows where that ends.
+        asks = request is None or not request.hides
+        request = replace(whole, certainty="uncertain" if asks or not request else request.certainty)
     if request is None:
         return ForgetOutcome()
-    reading, rounds = readable and bool(spoken.user.seq), tuple[Round, ...]()
+    reading, rounds = readable and bool(spoken.user.seq) and not asks, tuple[Round, ...]()
     if request.hides or (request.certainty == "uncertain" and not reading):
         said = (*_rounds_of(memory, spoken.user.session_id), *unwritten)
         before = [one for one in said if one.user.text_id != spoken.user.text_id]

@@ -70,7 +70,10 @@ _SENTENCE = pattern_of(r"[^.!?。！？\n]+[.!?。！？\n]*")
 
 # --- what a forget request names
 
-#: Where the order ends and a reason or a remark begins.
+#: What may come before an order; where it ends, and a reason or a remark begins.
+_PLEASE_FIRST = pattern_of(
+    r"^(?:\W*(?:and|but|so|also|then|now|just|can|could|will|would|you)\b)*\W*please\b", re.IGNORECASE
+)
 _ASIDE = pattern_of(
     r"[;:—–(；：（]|,? (?:because|since|as i|before|unless)\b|因为"
     r"|, ?(?:and |but |or |so )?(?:it|that|this|i|im|ive|you|he|she|we|they|wipe|erase|delete|please|okay|ok|k|thanks?|will)\b"
@@ -238,7 +241,7 @@ def detect_forget_request(text: str, reply: str = "", reads: Reading | None = No
     if reads not in (None, "none") and not any(graded):
         begins[-1] = 0
     found = [sentence[at:] for sentence, at in zip(sentences, begins, strict=True) if at is not None]
-    orders = [_ASIDE.split(one)[0] for one in found]
+    orders = [_ASIDE.split(_PLEASE_FIRST.sub("", one))[0] for one in found]
     named = [_ABOUT.split(order, maxsplit=1)[-1].strip(" .!?。！？") for order in orders]
     things = [_strip_empty_words(part) for order in named for part in _AND.split(order)]
     if reads not in (None, "none") and not any(graded):

@@ -102,14 +102,20 @@ def find_numbers(text: str) -> frozenset[str]:
 
 
 _COMPARES = pattern_of(
-    r"\b(?:more|less|fewer|than|older|younger|extra|plus|minus|each|apiece|per|times|another|off|total|altogether"
+    r"\b(?:more|less|fewer|than|older|younger|extra|plus|minus|each|apiece|split|between|per|times|another|off|total|altogether"
     r"|(?:put|puts|went|gone|goes|pushed|brought|came) (?:\w+ ){0,3}(?:up|down)|raised?|rose|gained|lost)\b"
     r"|\d\w{0,12} ?(?:to|till?|until|-|–) ?(?:the )?\d|\d\D{0,3}[到至]"
-    r"|[比多少大小差共每减加涨降跌胖瘦]|又",
+    r"|[比多少大小差共每减加涨降跌胖瘦成%]|又|平分|平摊",
     re.IGNORECASE,
 )
 #: "Three of us plus my mother-in-law", 三口加上婆婆.
-_AND_ONE = pattern_of(r"\b(?:plus|counting|including|as well as|along with)\b|加上|算上|连上|再加", re.IGNORECASE)
+_AND_ONE = pattern_of(
+    r"\b(?:plus|counting|including|as well as|along with)\b|\b(?:one|an?) (?:\w+ )?(?:more|less|fewer|older|younger)\b"
+    r"|加上|算上|连上|再加|[大小多少]一",
+    re.IGNORECASE,
+)
+#: "Thirty per cent down", 首付三成.
+_SHARES = pattern_of(r"%|\bper ?cent\b|(?P<tenths>[一二两三四五六七八九]成)", re.IGNORECASE)
 #: Longer lists are no comparison.
 _MOST_COMPARED = 8
 
@@ -128,6 +134,9 @@ def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
     if _AND_ONE.search(text):
         pairs += [(value, Decimal(1)) for value in values]
     made = {result for a, b in pairs for result in (a + b, abs(a - b), a * b, a + b * scale, abs(a - b * scale))}
+    if share := _SHARES.search(text):
+        made |= {a * b / (10 if share["tenths"] else 100) for a, b in pairs}
+    made |= {a / b for a, b in pairs if b and a % b * 100 % b == 0}
     return frozenset(_plain_number(str(value)) for value in made)
 
 

@@ -393,7 +393,10 @@ def _read_month_away(match: re.Match[str], reference: date) -> _Readings:
     whole = _month_away_from(reference, _count_steps(match["which"]))
     if day := _group(match, "day"):
         return (_one_day(whole.first.replace(day=parse_number(day) or 0)),)
-    return (_third_of(whole, match),)
+    third = _third_of(whole, match)
+    if match["which"] or third.last >= reference:
+        return (third,)
+    return third, _third_of(_month_away_from(reference, 1), match)
 
 
 def _read_same_month(match: re.Match[str], reference: date) -> _Readings:
@@ -451,6 +454,9 @@ def _at_distance(count: float, unit: str, sign: int, reference: date) -> tuple[T
         day = reference + timedelta(round(sign * count * _LENGTHS[unit]))
         slack = 4 if unit == "week" else 0 if count < 3 else 1
         return (_around_day(day, slack), _one_day(day), *((_week_of(day),) if unit == "week" else ()))
+    if unit == "month" and count == 0.5:
+        day = reference + timedelta(sign * 15)
+        return _around_day(day, 3), _one_day(day)
     if unit == "month":
         day = move_months(reference, sign * int(count)) + timedelta(round(sign * (count % 1) * 30))
         return (_around_day(day, 16), _month_of_year(day.year, day.month), _one_day(day))
@@ -461,7 +467,8 @@ def _at_distance(count: float, unit: str, sign: int, reference: date) -> tuple[T
 
 def _read_distance(match: re.Match[str], reference: date) -> _Readings:
     """Two years ago, in three weeks, 五天后; "a week ago today" is that very day."""
-    found = _at_distance(*_read_amount(match), -1 if _BACKWARDS.search(match[0]) else 1, reference)
+    back = _BACKWARDS.search(match[0]) or _group(match, "lead")
+    found = _at_distance(*_read_amount(match), -1 if back else 1, reference)
     return found[1:2] if "today" in match[0] else found
 
 
@@ -541,10 +548,21 @@ def _read_weekday(match: re.Match[str], reference: date) -> _Readings:
     if which in ("last", "past"):
         return back, of_last_week
     if which in ("next", "coming"):
-        return _one_day(reference + timedelta(ahead or 7)), of_next_week
+        coming = _one_day(reference + timedelta(ahead or 7))
+        return (coming, of_next_week) if which == "next" else (coming,)
     if which == "this":
         return of_this_week, on
+    if _group(match, "following"):
+        return (_one_day(reference + timedelta((ahead or 7) + 7)),)
     return (_one_day(back.first - timedelta(7)),) if _group(match, "before_last") else (back, on)
+
+
+def _read_weeks_on(match: re.Match[str], reference: date) -> _Readings:
+    """A week on Friday, two weeks from Friday, Friday week, a week tomorrow."""
+    weeks = parse_count(_group(match, "count") or "a") or 1
+    named = match["weekday"]
+    ahead = 1 if named == "tomorrow" else (DAY_NAMES.index(named) - reference.weekday()) % 7 or 7
+    return (_one_day(reference + timedelta(ahead + 7 * round(weeks))),)
 
 
 def _read_chinese_weekday(match: re.Match[str], reference: date) -> _Readings:
@@ -849,7 +867,15 @@ _MONTHS_SHORT = tuple(name[:3] for name in MONTH_NAMES)
 _CENTURIES = ("19", "20")
 _WEEKDAY_WORDS = ("周", "星期", "礼拜")
 _BACKWARDS = pattern_of(r"\b(?:ago|before|back|earlier)\b|前")
-_FORWARDS = pattern_of(r"\b(?:next|coming)\b|未来|今后|接下来")
+_FORWARDS = pattern_of(r"\b(?:next|coming|within)\b|未来|今后|接下来|内")
+#: "The coming friday", "exam coming friday"; not "we were coming friday".
+_NO_VERB = (
+    r"(?<!\bbe )(?<!\bbeen )(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bi )(?<!\byou )(?<!\bhe )(?<!\bshe )"
+    r"(?<!\bit )(?<!\bwe )(?<!\bthey )(?<!\bnot )(?<!'s )(?<!'re )(?<!'m )"
+)
+#: What follows a length of time in which something has happened: "within a week she had gone", 一年内换了三份工作.
+_PAST_AFTER = r",? (?:i|we|he|she|they|it)(?:'d| had| was| were| \w+ed)\b"
+_ZH_PAST_AFTER = r"(?![^，。！？,\n]{0,6}[要得必])[^，。！？,\n]{0,16}(?:[了过]|几次|多少)"
 _WHICH_WORDS = ("last", "past", "previous", "this", "next", "coming")
 _WHICH = r"(?P<which>last|past|previous|this|next|coming)"
 _BACK = ("ago", "before", "back", "earlier")
@@ -911,17 +937,21 @@ _RULES = (
     _rule(_MONTHS_SHORT, rf"\b(?P<month>{_MONTH_LONG})\b", _read_date, certain=False),
     _rule("月", rf"{_ZH_MONTH}月(?:份|{_ZH_THIRD})(?!前|后)", _read_date, "month"),
     # distances
-    _rule("today", rf"\b{_AMOUNT}(?: ago today| from today)\b", _read_distance),
+    _rule("today", rf"(?P<lead>\b(?:been|for|sober|clean|together) )?\b{_AMOUNT}(?: ago| from|(?<=week)|(?<=weeks)|(?<=fortnight)) today\b", _read_distance),
+    _rule("week", rf"\b(?P<count>an?|one|two|three|2|3) weeks? (?:on |from )?(?P<weekday>{_DAYS}|tomorrow)\b(?!s){_PART}", _read_weeks_on),
+    _rule("week", rf"\b(?P<weekday>{_DAYS}|tomorrow) week\b(?! \w*\d)", _read_weeks_on),
     _rule(_BACK, rf"\b{_AMOUNT}\s+(?:ago|before|back|earlier)\b", _read_distance, "ago"),
     _rule("from now|later", rf"\b{_AMOUNT} (?:from now|later)\b", _read_distance),
-    _rule("in", rf"\b(?:in|within) (?:about )?{_AMOUNT}\b", _read_distance),
+    _rule("within", rf"\bwithin (?:about )?{_AMOUNT}\b(?! of\b)(?!{_PAST_AFTER})", _read_adjoining),
+    _rule("in", rf"\bin (?:about )?{_AMOUNT}\b", _read_distance),
     _rule("前", rf"{_ZH_AMOUNT}(?:之|以)?前", _read_distance, "ago"),
-    _rule("后|内", rf"{_ZH_AMOUNT}(?:之|以)?[后内]", _read_distance),
+    _rule("后", rf"{_ZH_AMOUNT}(?:之|以)?后", _read_distance),
     _rule("last|past|recent", rf"\b(?:over |in |during |for )?(?:the |these |this )?(?:last|past|recent) {_AMOUNT}\b", _read_adjoining),
     _rule("last|past", r"\b(?:(?:over|in|during|for) the (?:last|past)|the past) (?P<unit>day|week|month|year)\b", _read_adjoining),
     _rule("next|coming", rf"\b(?:the )?(?:next|coming) {_AMOUNT}\b", _read_adjoining),
     _rule("这|过去|近|前", rf"(?:这|过去|最近|近|前)的?{_ZH_AMOUNT}", _read_adjoining),
     _rule("未来|今后|接下来", rf"(?:未来|今后|接下来)的?{_ZH_AMOUNT}", _read_adjoining),
+    _rule("内", rf"{_ZH_AMOUNT}(?:之|以)?内(?!{_ZH_PAST_AFTER})", _read_adjoining),
     # units of the calendar
     _rule("time", r"\bthis time (?P<which>last|next) (?P<unit>year)\b", _read_same_month),
     _rule("时|今天|此", r"(?P<which>[去明前])年的?(?:这个?时候?|此时|今天)", _read_same_month),
@@ -929,7 +959,7 @@ _RULES = (
     _rule("end|beginning|start|middle|mid|early|late", rf"\b{_THIRD} {_WHICH} month\b", _read_month_away),
     _rule("end|beginning|start|middle", r"\b(?P<third>(?:the )?(?:beginning|start|middle|end) of)(?P<which>)(?: the)? month\b", _read_month_away),
     _rule("end", r"\b(?:the )?end of (?:the (?P<which>)|(?P<this>this ))?(?P<unit>week)\b", _read_unit),
-    _rule("过", rf"(?:(?<![\u4e00-\u9fff])|(?<=[再等要]))过{_ZH_AMOUNT}(?![了前])", _read_distance),
+    _rule("过", rf"(?:(?<![\u4e00-\u9fff])|(?<=[再等要就可能概计我你您他她们妈爸爹娘哥姐弟妹爷奶公婆叔姨舅姑友事板司])|(?<=[小老阿][\u4e00-\u9fff])|(?<=[女儿孩嫂妻][儿子]))过{_ZH_AMOUNT}(?![了前]|[^，。]{{0,4}}日子)", _read_distance),
     _rule("all|whole|entire|throughout|during|over", rf"\b{_WHOLE} (?P<whole>year|month|week)\b", _read_so_far),
     _rule("all|whole|entire|throughout|during|over|in", rf"\b(?:{_WHOLE}|in the|in) (?P<whole>spring|summer|autumn|fall|winter)\b", _read_so_far),
     _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+(?P<unit>week|weekend|month|year)\b(?! old)", _read_unit),
@@ -954,7 +984,8 @@ _RULES = (
     _rule("this", r"\b(?P<near>this) (?P<part>morning|afternoon|evening)\b", _read_near_day),
     _rule("天|日|晚|早|夜|儿", rf"(?<![然以之从])(?P<zh_near>大前|大后|前|昨|今|明|后)(?=[天日晚早夜]|(?<!以)(?<!之)儿(?![子女童媳科歌戏]))(?:[天日](?![气空生赋性])|儿个?)?(?P<part>{_ZH_PARTS}|早|晚|夜)?(?<![前昨今明后])", _read_near_day),
     _rule("day", rf"\b(?:the )?(?P<weekday>{_DAYS}) (?P<before_last>before last)\b", _read_weekday, "weekday"),
-    _rule("day", rf"\b(?:(?P<which>last|next|this|(?<=the )coming|(?<=this )coming|past)\s+)?(?P<weekday>{_DAYS})\b{_PART}", _read_weekday, "weekday"),
+    _rule("after", rf"\bthe (?P<weekday>{_DAYS}|mon|tues?|wed|weds|thu(?:rs?)?|fri|sat|sun) (?P<following>after)(?: next| that)?(?=\s*(?:[^\w\s]|$)|\s+(?:now|instead|and|so|but|cos|as)\b)", _read_weekday, "weekday"),
+    _rule("day", rf"\b(?:(?P<which>last|next|this|{_NO_VERB}coming|past)\s+)?(?P<weekday>{_DAYS})\b{_PART}", _read_weekday, "weekday"),
     _rule("mon|tue|wed|thu|fri|sat|sun", rf"(?:\b(?:(?P<which>last|next|this)|on|til|till|until|by|due)\s+|(?<![\w'’-])(?=(?:mon|tues?|weds|thu(?:rs?)?|fri)\b|(?:sat|sun) (?:morning|afternoon|arvo|evening|night)\b|(?:wed|sat)(?:(?<=^wed)|(?<=^sat)|(?<=[.,;:!?\n] wed)|(?<=[.,;:!?\n] sat)|(?<=\band wed)|(?<=\band sat)) (?:i|we|my|i'm|im|he|she|they)\b))(?P<weekday>mon|tues?|weds|thu(?:rs?)?|fri|(?:wed|sat|sun)(?=\s*(?:[^\w\s'’-]|$)|\s+(?:\d|(?:at|in|and|i|we|morning|afternoon|arvo|evening|night)\b)))\b(?: arvo\b)?{_PART}", _read_weekday, "weekday"),
     _rule("th|st|nd|rd", r"\b(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! (?:floor|grade|century|birthday|anniversary|street|time|place))", _read_day_of_month, "day of month"),
     _rule("号|日", rf"(?<![\d{_HAN}月])(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})[日号](?![楼线码院店])", _read_day_of_month, "day"),

@@ -54,11 +54,12 @@ _BEFORE_IT = pattern_of(
     rf"|\bha[sd] (?:my|his|her|their|our|a) {_BIRTHDAY}(?: on)? $|\bborn (?:on )?$"
     r"|\bturn(?:s|ed|ing)? (?:\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
     r"|\w+teen|\w+ty(?:-\w+)?) (?:on )?$"
+    r"|(?:'s|\bis|\bbe) (?:only |just )?\d{1,3}(?: years old)?(?: on)? $|\byears?(?: ago)?(?: on| this)? $"
     rf"|{_ZH_BIRTHDAY}(?:[就也都]|正好|刚好|应该|其实)*[是在]$",
     re.IGNORECASE,
 )
 _BEHIND_IT = pattern_of(
-    rf"(?:,? it)?(?:'s| is| was| will be) (?:[\w'-]+ ){{1,4}}{_BIRTHDAY}(?=\s*(?:$|[^\w\s'-])| (?:and|but|so|too)\b)"
+    rf"(?:就|要|正好|刚好)*满[\d一二三四五六七八九十百]+周?[岁年]|(?:,? it)?(?:'s| is| was| will be) (?:[\w'-]+ ){{1,4}}{_BIRTHDAY}(?=\s*(?:$|[^\w\s'-])| (?:and|but|so|too)\b)"
     r"|(?:[就也又]|正好|刚好)*(?:是[^，。！？；,]{0,10}?|[我你他她咱爸妈爷奶外儿女老小哥姐弟妹]"
     rf"[^，。！？；,给去买帮陪为替送订办吃庆聚回提补备]{{0,6}}?|(?=过))(?:的|刚?过[了完的]?)?{_ZH_BIRTHDAY}(?=[了啦呀哦啊吧呢]*(?:\W|$))",
     re.IGNORECASE,

@@ -16,13 +16,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 
 from domain.patterns import pattern_of
 from language.forget_requests import detect_forget_request
 from prompts import TEMPLATES
+
+_Record = TypeVar("_Record")
 
 MODEL = "demo"
 _CHUNK = 12
@@ -146,7 +148,7 @@ def reply_to(messages: Sequence[tuple[str, str]], about: Mapping[str, str]) -> s
     task = about.get("task", "")
     if not task:
         return _reply_in_chat(messages, about.get("companion", ""))
-    records = _read_material(messages[-1][1]) if messages else []
+    records = _read_material(messages[-1][1], dict) if messages else []
     words = _ZH if about.get("language") == "zh" else _EN
     match task:
         case "plan" | "reflect" | "answer":
@@ -155,7 +157,7 @@ def reply_to(messages: Sequence[tuple[str, str]], about: Mapping[str, str]) -> s
         case "fold":
             return _write_summary(next(iter(records), {}), about)
         case "notes":
-            answer = {"notes": list(_extract_notes(records, about, words))}
+            answer = {"notes": list(_extract_notes(_read_material(messages[-1][1], str), about, words))}
         case "compare":
             answer = {"verdicts": []}
         case _:
@@ -168,7 +170,7 @@ def _reply_in_chat(messages: Sequence[tuple[str, str]], companion: str) -> str:
     lines = messages[-1][1].split("\n") if messages else []
     _, fence = _find_fence(lines)
     said = _DAY.sub("", "\n".join(lines[fence + 1 :] if fence else lines).strip())
-    memories = [memory for role, content in messages if role == "user" for memory in _read_material(content)]
+    memories = [memory for role, content in messages if role == "user" for memory in _read_material(content, dict)]
     found = _find_nearest(said, [one for memory in memories for one in _read_statements(memory)], companion)
     words = _ZH if _CJK.search(said) else _EN
     if (asked := detect_forget_request(said)) and asked.hides:
@@ -247,10 +249,10 @@ def _is_own(text: str) -> bool:
     return "built-in demo model" in text or "内置的演示模型" in text
 
 
-def _extract_notes(records: Sequence[Mapping[str, Any]], about: Mapping[str, str], words: _Words) -> Iterator[object]:
+def _extract_notes(lines: Sequence[str], about: Mapping[str, str], words: _Words) -> Iterator[object]:
     person, companion = about.get("person", ""), about.get("companion", "")
-    own = [one for one in records if "turn" in one and one.get("speaker") == person]
-    sentences = [([one["turn"]], sentence) for one in own for sentence in _split_sentences(str(one.get("text", "")))]
+    own = filter(None, (re.match(rf"(\d+) {re.escape(person)}: (.*)", line, re.DOTALL) for line in lines))
+    sentences = [([int(one[1])], sentence) for one in own for sentence in _split_sentences(one[2])]
     for messages, sentence in sentences:
         if len(sentence) < _SHORTEST_SENTENCE:
             continue
@@ -291,14 +293,14 @@ def _reply_to_search(task: str, question: str, records: Sequence[dict[str, Any]]
 # -- reading a prompt
 
 
-def _read_material(content: str) -> list[dict[str, Any]]:
+def _read_material(content: str, kind: type[_Record]) -> list[_Record]:
     lines = content.split("\n")
     begin, end = _find_fence(lines)
     found = []
     for line in lines[begin + 1 : end]:
         with suppress(ValueError):
             found.append(json.loads(line))
-    return [one for one in found if isinstance(one, dict)]
+    return [one for one in found if isinstance(one, kind)]
 
 
 def _find_fence(lines: Sequence[str]) -> tuple[int, int]:
@@ -307,6 +309,6 @@ def _find_fence(lines: Sequence[str]) -> tuple[int, int]:
     for place, line in enumerate(lines):
         if line in seen and lines[seen[line] + 1].startswith("{"):
             return seen[line], place
-        if line.strip() and not line.startswith("{"):
+        if line.strip() and not line.startswith(("{", '"')):
             seen.setdefault(line, place)
     return 0, 0

@@ -7,10 +7,9 @@ and cannot be misspelt. ``models.replies`` and ``facts`` check what comes back.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from domain import text as texts
@@ -20,12 +19,16 @@ from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
 from language.scripts import Language, estimate_all
+from language.words import terms
 from models.chat import PromptMessage
 from prompts import TEMPLATES, Material, SearchTask, Templates
 
 if TYPE_CHECKING:
     from facts.persona_lines import QuotedFact, Refusal
     from facts.spans import Testimony
+
+#: The characters of "2026-03-07 17" and "2026-03-07 17:00" before what is said.
+_HOUR, _STAMP = 13, 16
 
 
 @dataclass(frozen=True)
@@ -94,19 +97,18 @@ class Task:
         return self._task_prompt(self._templates.fold_task, [material])
 
     def extraction_prompt(self, shown: ExtractionTask, longest: int) -> tuple[PromptMessage, ...]:
-        """The prompt to extract a window, whose messages are numbered from 1; those around it have no number."""
+        """The prompt to extract a window, whose messages are numbered from 1; those around it have a dash."""
         numbers = {message.text_id: number for number, message in enumerate(shown.window, 1)}
-        records: list[Mapping[str, object]] = [{"people": [*map(self._harmless_text, shown.people)]}]
-        records = records if shown.people else []
+        records: list[object] = [{"people": [*map(self._harmless_text, shown.people)]}] if shown.people else []
         day = ""
         for message in (*shown.before, *shown.window, *shown.following):
             spoken = self._message_record(message, longest)
             if not spoken["text"]:
                 continue
-            number = {"turn": numbers[message.text_id]} if message.text_id in numbers else {}
             date = f"{spoken['date'][:10]} {spoken.get('weekday', '')}".strip()
-            dated = {"date": date} if date != day else {}
-            records.append({**number, **dated, "speaker": spoken["speaker"], "text": spoken["text"]})
+            records += [{"date": date}] if date != day else []
+            number = numbers.get(message.text_id, "-")
+            records.append(texts.encode_json(f"{number} {spoken['speaker']}: {spoken['text']}"))
             day = date
         return self._task_prompt(self._templates.notes, records)
 
@@ -115,15 +117,21 @@ class Task:
 
         Each message is shown once, in the order in which they were said.
         """
-        lines = sorted({each for one in asked for each in zip(one.places, one.passage, strict=True)})
-        numbers = {line: number for number, line in enumerate(lines, 1)}
-        records: list[Mapping[str, object]] = [
-            {"message": number, "text": self._harmless_text(line)} for (_, line), number in numbers.items()
-        ]
+        # Of a message that is shown in part for one statement and as a whole for another, the whole.
+        shown = (each for one in asked for each in zip(one.places, one.passage, strict=True))
+        lines = dict(sorted(shown, key=lambda each: len(each[1])))
+        numbers = {place: number for number, place in enumerate(sorted(lines), 1)}
+        records, hour = list[object](), ""
+        for place, number in numbers.items():
+            line = lines[place]
+            # The time stands where it is another hour.
+            said = line if line[:_HOUR] != hour else line[_STAMP:].lstrip()
+            records.append(texts.encode_json(f"m{number} {self._harmless_text(said)}"))
+            hour = line[:_HOUR]
         for number, one in enumerate(asked, 1):
-            stance = {"stance": one.stance} if one.stance != "stated" else {}
-            rests = _ranges_of([numbers[line] for line in zip(one.places, one.passage, strict=True)])
-            records.append({"statement": number, "of": rests, "says": self._harmless_text(one.statement), **stance})
+            rests = _ranges_of([numbers[place] for place in one.places])
+            stance = "" if one.stance == "stated" else f" ({one.stance})"
+            records.append(texts.encode_json(f"{number} m{rests}: {self._harmless_text(one.statement)}{stance}"))
         return self._task_prompt(self._templates.verify, records)
 
     def forget_prompt(self, window: Sequence[Message], asked: int, longest: int) -> tuple[PromptMessage, ...]:
@@ -136,13 +144,17 @@ class Task:
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
         """The prompt to compare new facts, of which the verified count, with known ones; both are numbered from 1."""
         verified = ((number, fact) for number, fact in enumerate(new, 1) if fact.basis == "verified")
-        records: list[dict[str, object]] = [
-            *({"new": number, **self._fact_record(fact), **_of_slot(fact, known)} for number, fact in verified),
-            *({"known": number, **self._fact_record(fact)} for number, fact in enumerate(known, 1)),
-        ]
-        for above, record in reversed([*pairwise(records)]):
-            if above["said"] == record["said"]:
-                del record["said"]
+        shown: list[tuple[str, int, NewFact | Fact]] = [("new", *one) for one in verified]
+        shown += (("known", *one) for one in enumerate(known, 1))
+        records, above = list[object](), {"": ""}
+        for kind, number, fact in shown:
+            day = {kind: fact.said[:10]}
+            records += [day] if day != above else []
+            above = day
+            beside = [at for at, one in enumerate(known, 1) if kind == "new" and one.slot == fact.slot]
+            more = [*([f"~{_ranges_of(beside)}"] if beside else []), *self._more_of(fact)]
+            said = f"{number} {self._harmless_text(fact.restatement)}"
+            records.append(texts.encode_json(f"{said} ({'; '.join(more)})" if more else said))
         return self._task_prompt(self._templates.compare, records)
 
     def persona_operations(self, about: PersonaTask) -> tuple[PromptMessage, ...]:
@@ -193,22 +205,21 @@ class Task:
     def _templates(self) -> Templates:
         return TEMPLATES[self.language]
 
-    def _task_prompt(
-        self, template: str, records: Iterable[Mapping[str, object] | str], **more: str
-    ) -> tuple[PromptMessage, ...]:
+    def _task_prompt(self, template: str, records: Iterable[object], **more: str) -> tuple[PromptMessage, ...]:
         """The instruction, and the records between two marks, one a line; some are JSON already."""
         lines = (one if isinstance(one, str) else texts.encode_json(one) for one in records)
         fenced = "\n".join([self.boundary, *lines, self.boundary])
         return PromptMessage("system", template.format(**self.names, **more)), PromptMessage("user", fenced)
 
-    def _fact_record(self, fact: NewFact | Fact) -> Mapping[str, object]:
-        stance = {"stance": fact.stance} if fact.stance != "stated" else {}
-        days = {name: day for name, day in (("start", fact.start), ("end", fact.end)) if day}
-        # A statement may leave out the value that is compared.
-        value = (
-            {} if fact.value.casefold() in fact.restatement.casefold() else {"value": self._harmless_text(fact.value)}
-        )
-        return {"said": fact.said[:10], **stance, "fact": self._harmless_text(fact.restatement), **value, **days}
+    def _more_of(self, fact: NewFact | Fact) -> Iterator[str]:
+        """What the statement of a fact leaves out: the stance, the value that is compared, from and until when."""
+        said, value = fact.restatement.casefold(), {*terms(fact.value)}
+        if fact.stance != "stated":
+            yield fact.stance
+        if 2 * len(value.intersection(terms(said))) <= len(value) > 0:
+            yield self._harmless_text(fact.value)
+        if any(day and day not in said for day in (fact.start, fact.end)):
+            yield f"{fact.start} – {fact.end}".strip()
 
     def _persona_fact(self, number: int, shown: QuotedFact, changes: Sequence[Changed]) -> Mapping[str, object]:
         """A fact of a persona task; one that is not verified only by its words."""
@@ -288,12 +299,6 @@ class Task:
         return self._task_prompt(template, [head, *records], unknown=self._templates.unknown)
 
 
-def _of_slot(new: NewFact, known: Sequence[Fact]) -> Mapping[str, object]:
-    """The numbers of the known facts that say something of the same matter."""
-    beside = [number for number, fact in enumerate(known, 1) if fact.slot == new.slot]
-    return {"beside": beside} if beside else {}
-
-
 def _ranges_of(numbers: Iterable[int]) -> str:
     """Numbers in as few characters as possible.
 
@@ -307,10 +312,6 @@ def _ranges_of(numbers: Iterable[int]) -> str:
         else:
             ranges.append([number])
     return ", ".join("-".join(map(str, one)) for one in ranges)
-
-
-def _numbers_of(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
-    return [numbers[text_id] for text_id in text_ids if text_id in numbers]
 
 
 def _marks(number: int, about: PersonaTask) -> Mapping[str, object]:

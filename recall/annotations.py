@@ -22,7 +22,7 @@ from domain.recollection import Annotation, RecalledFact, RecalledMessage, Recal
 from domain.records import Message
 from domain.text import encode_json
 from language.scripts import estimate, language_of
-from language.times import TimeRange, read_times
+from language.times import TimeExpression, range_of, read_times
 from language.words import terms
 from storage.personas import split_sentences
 
@@ -49,8 +49,33 @@ _BORN = pattern_of(r"\bborn (?:about |in |on (?:\d\d? )?\w+ )?(\d{4}(?:/\d{4})?)
 
 #: A persona line that only quotes.
 _QUOTES = pattern_of(r"^\W*(?:Said (?P<said>\d{4}-\d\d-\d\d): |(?P<zh>\d{4}-\d\d-\d\d) 说过：)“(?P<words>[^”]+)”")
-_AHEAD = pattern_of(r"\b(?:by|until|till|before|due|deadline|will|going to)\b|之?前|截止|要|得", re.IGNORECASE)
-_COMES_AGAIN = pattern_of(r"\b(?:birthday|anniversary|every|each)\b|生日|纪念日|每", re.IGNORECASE)
+#: Words of a plan in the clause of its day, and just before the day.
+_AHEAD = pattern_of(
+    r"\b(?:due(?! to\b)|deadline|will(?! (?:always|never))|(?:am|is|are|'m|'s|'re) going to)\b"
+    r"|截止|还得|必须|得(?:去|交|在)|(?<![觉重主需只首不])要(?![求素点么是了好紧命])|前.*(?:交|完成|搞定)",
+    re.IGNORECASE,
+)
+_UP_TO = pattern_of(r"\b(?:by|until|till?|before)(?: the| end of)*\s*$", re.IGNORECASE)
+#: What is set for a day, and days that are ahead whatever else is said.
+_APPOINTED = pattern_of(
+    r"\b(?:interview|exam|appointment|surgery|operation|scan|flight)\b|考试|面试|答辩|手术|体检|复查|航班",
+    re.IGNORECASE,
+)
+_NEXT = pattern_of(r"(?:the )?(?:next|coming|tomorrow|in |day after tomorrow)|下|明|大?后", re.IGNORECASE)
+#: Words of a clause, or of a whole line, that tells of no plan or already says what became of it.
+_HAPPENED = pattern_of(
+    r"\b(?:was|were|had|did|got|born|since|died|met|quit|began|came|went|left|saw|took|made|used to"
+    r"|(?!need|indeed|suppos|schedul|book|plann|expect)\w{3,}ed)\b|[了过]|去世|出生|(?<=[日号月年])生|得的|以前|曾|那天",
+    re.IGNORECASE,
+)
+_NO_PLAN = pattern_of(
+    r"\b(?:birthday|anniversary|every|each|usually|always|(?:morning|afternoon|evening|night)s|(?:be|turn) \d+"
+    r"|(?:hand|turn|sen[dt])(?:ed)? (?:it|them) (?:in|off)|done|finished|paid|cancelled|canceled"
+    r"|called off|postponed)\b|生日|纪念日|每|雷打不动|周.到周|上班|做礼拜"
+    r"|(?:[交考办写做付]完|交上|搞定)了|交了(?=[，。])|取消|改期|推迟|不去了",
+    re.IGNORECASE,
+)
+_CLAUSE_ENDS = pattern_of(r"[,;.!?，。；！？]|\b(?:and|but|so)\b", re.IGNORECASE)
 
 #: Reads which slots a question asks for.
 SlotsAsked = Callable[[str], Collection[Slot]]
@@ -386,25 +411,34 @@ def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts, today: str
 
 
 def _past_day_of(line: str, today: str) -> Iterator[Annotation]:
-    """What became of the day that a quoting line names: "interview next thursday", 21号之前. A feast comes again."""
+    """The latest day for which a quoting line plans something, if it is past: "exam next thursday", 21号之前要交."""
     found = _QUOTES.search(line)
-    if not found or _COMES_AGAIN.search(found["words"]):
+    said = range_of(found["said"] or found["zh"]) if found else None
+    if not found or not said or _NO_PLAN.search(found["words"]):
         return
-    said = date.fromisoformat(found["said"] or found["zh"])
-    named = [one for one in read_times(found["words"], said) if one.kind not in ("vague", "recurrence", "clock", "ago")]
-    sure = _AHEAD.search(found["words"]) is not None
-    days = [
-        min((each for each in one.possible if each.first > said), default=None, key=_first_day)
-        for one in named
-        if sure or one.meant is None or one.meant.first > said
-    ]
-    last = max(filter(None, days), default=None, key=_first_day)
-    if last and last.last.isoformat() < today:
-        yield Annotation("was_planned_for", last.first.isoformat(), found["words"])
+    days = [_planned_day(one, found["words"], said.first) for one in read_times(found["words"], said.first)]
+    day, over = max(filter(None, days), default=("", ""))
+    if day and over < today:
+        yield Annotation("was_planned_for", day, found["words"])
 
 
-def _first_day(days: TimeRange) -> date:
-    return days.first
+def _planned_day(one: TimeExpression, words: str, said: date) -> tuple[str, str] | None:
+    """The first day of what a clause plans, and the last on which it may be; None in doubt."""
+    if one.kind in ("vague", "recurrence", "clock", "ago") or one.recurrence:
+        return None
+    before, after = _CLAUSE_ENDS.split(words[: one.start])[-1], _CLAUSE_ENDS.split(words[one.end :])[0]
+    clause = f"{before}{words[one.start : one.end]}{after}".rstrip("了吧啊呢 ")
+    certain = one.meant is not None and not one.meant.yearly and one.meant.first > said
+    if not (certain and _NEXT.match(words, one.start)) and _HAPPENED.search(clause):
+        return None
+    ahead = certain or _AHEAD.search(clause) is not None or _UP_TO.search(before) is not None
+    if not ahead and _APPOINTED.search(clause) and one.possible:  # the nearest day is meant
+        ahead = min(one.possible, key=lambda each: abs(each.first - said)).first > said
+    first = min((each for each in one.possible if each.first > said), default=None, key=lambda each: each.first)
+    if not ahead or first is None:
+        return None
+    over = max(each.last for each in one.possible) if one.kind == "weekday" else first.last
+    return first.first.isoformat(), over.isoformat()
 
 
 def _without_empty(found: Mapping[str, Iterable[Annotation]]) -> dict[str, tuple[Annotation, ...]]:

@@ -211,7 +211,8 @@ class OwnMemories:
 
     def reads(self, session_id: str) -> list[Callable[[], object]]:
         """What ``find`` reads in a session whatever is asked, for ``Database.ahead``."""
-        of, last = self._archive, self._table.last_seq if self._table else 0
+        of, table = self._archive, self._table  # another thread may put the table away meanwhile
+        last = table.last_seq if table else 0
         state = of.messages.generation, of.archive.has_any, of.facts.corrected_names, of.sessions.has_clients
         rows = (partial(of.index.words.rows, table) for table in WORD_TABLES)
         new = partial(of.messages.columns_after, last, _AT_ONCE)

@@ -13,12 +13,14 @@ from domain.facts import Quote, Slot, Stance
 from domain.recollection import Annotation, Became, RecalledFact, RecalledMessage, RecalledSummary, Recollection, Why
 from domain.records import PERSONAS, Round
 from domain.text import make_harmless, new_boundary
+from facts import spans
 from language.scripts import estimate
 from llm import Layers, assemble_prompt, describe_time, names_in
 from models.chat import PromptMessage
 from models.tasks import ExtractionTask, Task
 from prompts import TEMPLATES
 from recall.annotations import LEGEND
+from tests.support.house import read_lines
 from tests.support.known import fact, new_fact, persona_task
 from tests.support.talking import new_message, spoken
 
@@ -368,7 +370,7 @@ def records(messages: tuple[PromptMessage, ...]) -> list[dict]:
     assert [message.role for message in messages] == ["system", "user"]
     lines = messages[1].content.split("\n")
     assert (lines[0], lines[-1]) == (MARK, MARK)
-    return [json.loads(line) for line in lines[1:-1]]
+    return read_lines(lines[1:-1])
 
 
 def all_tasks(task: Task) -> list[tuple[PromptMessage, ...]]:
@@ -493,6 +495,20 @@ def test_a_window_is_numbered_from_one_and_what_stands_before_it_has_no_number()
     }  # fmt: skip
 
 
+def test_statements_share_the_messages_they_rest_on_and_a_time_stands_once_an_hour():
+    first, second = "2026-11-20 20:00 Ann: I live in Bonn.", "2026-11-20 20:05 Ann: I may move to Oslo. Not soon."
+    asked = [
+        spans.Testimony((first, "2026-11-20 20:05 Ann: I may move to Oslo."), "Ann lives in Bonn.", "stated", (0, 1)),
+        spans.Testimony((second,), "Ann moves to Oslo.", "planned", (1,)),
+    ]
+    assert records(TASK.verification_prompt(asked)) == [
+        {"message": 1, "text": first},
+        {"message": 2, "text": "Ann: I may move to Oslo. Not soon."},
+        {"statement": 1, "of": "1-2", "says": "Ann lives in Bonn."},
+        {"statement": 2, "of": "2", "says": "Ann moves to Oslo.", "stance": "planned"},
+    ]
+
+
 def test_new_and_known_facts_are_numbered_apart_and_a_stance_is_told():
     new = [
         new_fact("Ann plans to move to Oslo.", stance="planned", value="Oslo", start="2026-06"),
@@ -502,11 +518,10 @@ def test_new_and_known_facts_are_numbered_apart_and_a_stance_is_told():
     weight = fact("Ann was weighed.", slot=Slot("person", "weight"), value="209 pounds")
     found = records(TASK.comparison_prompt(new, [fact("Ann lives in lyon."), weight]))
     assert found == [
-        {"new": 1, "said": "2026-05-01", "stance": "planned", "fact": "Ann plans to move to Oslo.",
-         "start": "2026-06", "beside": [1]},
-        {"new": 3, "fact": "Ann is down to 203 pounds.", "beside": [2]},
-        {"known": 1, "fact": "Ann lives in lyon."},
-        {"known": 2, "fact": "Ann was weighed.", "value": "209 pounds"},
+        {"new": 1, "said": "2026-05-01", "fact": "Ann plans to move to Oslo.", "more": ["~1", "planned", "2026-06 –"]},
+        {"new": 3, "fact": "Ann is down to 203 pounds.", "more": ["~2"]},
+        {"known": 1, "said": "2026-05-01", "fact": "Ann lives in lyon."},
+        {"known": 2, "fact": "Ann was weighed.", "more": ["209 pounds"]},
     ]  # fmt: skip
 
 
@@ -532,12 +547,12 @@ def test_hostile_text_never_leaves_the_material_of_a_task(text):
     noted = records(
         TASK.extraction_prompt(ExtractionTask([new_message("user", text)], [new_message("assistant", text)]), 10_000)
     )
-    compared = records(TASK.comparison_prompt([new_fact(text, value=f"{text}!")], [fact(text, value=f"{text}!")]))
+    compared = records(TASK.comparison_prompt([new_fact(text, value="no")], [fact(text, value="no")]))
     asked = records(TASK.persona_operations(persona_task("user", text, text, text)))
     assert set(folded) == {"today", "summary_so_far", "rounds"}
     assert all(set(one) <= {"turn", "date", "weekday", "speaker", "text"} for one in noted)
-    assert [set(one) for one in compared] == [
-        {"new", "said", "fact", "value", "beside"}, {"known", "fact", "value"},
+    assert [(one.get("new"), one.get("known"), one["said"]) for one in compared] == [
+        (1, None, "2026-05-01"), (None, 1, "2026-05-01"),
     ]  # fmt: skip
     assert [len(one) for one in asked] == [4, 2, 4]
 

@@ -27,6 +27,7 @@ from interfaces.mcp_server import Ctx, Declined, make_server
 from interfaces.messages import Words, choose_language
 from interfaces.operations import Memories
 from interfaces.service.chat_memory import ChatMemory
+from interfaces.service.client_chats import RelayedChats
 from interfaces.service.memory_service import MemoryService
 from people import People
 
@@ -77,23 +78,24 @@ def make_app(people: People, version: str, *, only_here: bool = True, account_of
     app.state.stop = CancelToken()
     app.state.check_interval = settings.session_check_interval_seconds
     app.state.problems = problems
-    app.state.service = MemoryService(people)
+    app.state.people, app.state.uploads = people, routes.Uploads()
+    app.state.service, app.state.relayed_chats = MemoryService(people), RelayedChats(people)
+    app.state.chat_memory = ChatMemory(people, app.state.stop)
     app.include_router(_health_router(people, version))
     app.include_router(docs_page.router(app))
     app.include_router(assets.router())
-    chat_memory = ChatMemory(people, app.state.stop)
-    add_api(app, chat_api.router(people, chat_memory))
-    add_api(app, chat_memory_router(chat_memory))
-    add_api(app, memory_router(app.state.service), error_body, ErrorResponse)
-    add_api(app, openai_api.router(people), openai_api.error_body, openai_api.Refused)
-    add_api(app, routes.router(people))
-    add_api(app, admin_router(app.state.service))
+    add_api(app, chat_api.router())
+    add_api(app, chat_memory_router())
+    add_api(app, memory_router(), error_body, ErrorResponse)
+    add_api(app, openai_api.router(), openai_api.error_body, openai_api.Refused)
+    add_api(app, routes.router())
+    add_api(app, admin_router())
     _add_mcp(app, people, app.state.service, version)
     quota = Quota(settings.requests_per_minute, settings.requests_at_once, settings.tokens_per_day)
     app.add_middleware(Limits, problems=problems, quota=quota, usage=people.registry.usage, now=people.clock)
     names = HostNames(settings.server_names.split(","), settings.allowed_origins)
     app.add_middleware(
-        Guards, problems=problems, registry=people.registry, names=names, only_here=only_here, account_of=account_of
+        Guards, problems=problems, people=people, names=names, only_here=only_here, account_of=account_of
     )
     if settings.allowed_origins:
         app.add_middleware(

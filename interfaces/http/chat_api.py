@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, FastAPI, Header, HTTPException, Request
@@ -19,7 +20,6 @@ from domain.records import Finish
 from interfaces.http.guards import AsText, CurrentCaller, PersonHeader
 from interfaces.http.limits import Affordable, count_tokens
 from interfaces.service.chat_memory import ChatMemory
-from people import People
 
 #: Bounds of a request: messages, and characters of one. A text of the greatest length fits into the greatest body.
 _MOST_MESSAGES, _LONGEST_TEXT = 10_000, 500_000
@@ -62,12 +62,13 @@ class ChatReply(BaseModel):
     finish_reason: Finish
 
 
-def router(people: People, service: ChatMemory) -> APIRouter:
-    """The chat API over these people's memories."""
+@cache
+def router() -> APIRouter:
+    """The chat API."""
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        people.resume_client_histories()
+        app.state.people.resume_client_histories()
         yield
 
     routes = APIRouter(prefix="/api/v1", lifespan=life, dependencies=[PersonHeader])
@@ -84,6 +85,7 @@ def router(people: People, service: ChatMemory) -> APIRouter:
         if not any(one.role == "user" for one in messages):
             raise HTTPException(422, "messages: nothing in them was said by the user")
         person, options = caller.person(), body.model_dump(include={"temperature", "max_tokens"}, exclude_none=True)
+        service: ChatMemory = request.app.state.chat_memory
         with _gateway_errors():
             answered = service.answer_chat(person, messages, body.system_instruction_id, x_session_id, options)
         reply, usage = answered.reply, None

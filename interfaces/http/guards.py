@@ -16,7 +16,7 @@ import socket
 import struct
 import sys
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from email.message import Message as Mail
 from pathlib import Path
@@ -34,7 +34,7 @@ from domain.workers import CancelToken
 from interfaces.http.error_responses import Problem, Problems
 from interfaces.http.page.assets import OPEN_PAGE_PATHS
 from interfaces.service.schemas import LONGEST_ID
-from people import EVERYBODY, ME, Registry, Token
+from people import EVERYBODY, ME, Companion, People, Token
 
 #: A host, an IP address without a name, and a port.
 Address = tuple[str, int]
@@ -79,6 +79,7 @@ class Caller:
     """
 
     token: Token | None
+    people: People
     named: tuple[str, ...] = ()
     admit: Callable[[str | None], None] = lambda person: None
 
@@ -107,6 +108,10 @@ class Caller:
             wanted = _only_name(names - {""})
         self.admit(wanted)
         return wanted
+
+    def companion(self) -> AbstractContextManager[Companion]:
+        """The companion of the person that is meant, kept open meanwhile. Raises like ``person`` and StorageError."""
+        return self.people.companion(self.person())
 
     def without_person(self) -> None:
         """Count a request that uses no memory for the caller alone."""
@@ -210,7 +215,7 @@ class Guards:
         self,
         app: ASGIApp,
         problems: Problems,
-        registry: Registry,
+        people: People,
         names: HostNames,
         *,
         only_here: bool,
@@ -218,7 +223,7 @@ class Guards:
     ) -> None:
         self._app = app
         self._problems = problems
-        self._registry = registry
+        self._people = people
         self._names = names
         #: Whether only this machine can reach the server, so that a caller without a token may be let in.
         self._only_here = only_here
@@ -265,12 +270,13 @@ class Guards:
         return None
 
     def _find_caller(self, headers: Headers, scope: Scope) -> Caller | None:
+        registry = self._people.registry
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         named = tuple(filter(None, map(decode_header, headers.getlist(PERSON_HEADER))))
-        if scheme.lower() == "bearer" and secret.strip() and (token := self._registry.token_of(secret.strip())):
-            return Caller(token, named)
-        if self._only_here and not _foreign_origins(headers) and not self._registry.tokens() and self._is_ours(scope):
-            return Caller(None, named)
+        if scheme.lower() == "bearer" and secret.strip() and (token := registry.token_of(secret.strip())):
+            return Caller(token, self._people, named)
+        if self._only_here and not _foreign_origins(headers) and not registry.tokens() and self._is_ours(scope):
+            return Caller(None, self._people, named)
         return None
 
     def _is_ours(self, scope: Scope) -> bool:

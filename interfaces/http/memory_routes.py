@@ -9,17 +9,16 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import IO, Any, Literal
 
-from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, Field, TypeAdapter, create_model
 
 from interfaces.http.error_responses import Detail, Problem
 from interfaces.http.guards import CurrentCaller, PersonHeader
 from interfaces.operations import OPERATIONS, Access, MemoryOperation, Route, annotated_type, set_signature
-from interfaces.service.chat_memory import ChatMemory
-from interfaces.service.memory_service import MemoryService
 from interfaces.service.schemas import Schema
 
 _CHAT, _ADMIN = "/api/v1", "/admin"
@@ -52,23 +51,26 @@ def error_body(problem: Problem) -> Mapping[str, Any]:
     return ErrorResponse(message=problem.message, error=ErrorCode(code=problem.code)).model_dump()
 
 
-def memory_router(service: MemoryService) -> APIRouter:
+@cache
+def memory_router() -> APIRouter:
     """The routes of the memory service."""
-    return _add_routes(APIRouter(tags=["memory service"]), service, "/")
+    return _add_routes(APIRouter(tags=["memory service"]), "/")
 
 
-def chat_memory_router(service: ChatMemory) -> APIRouter:
+@cache
+def chat_memory_router() -> APIRouter:
     """The memories and system instructions of the chat API; the header names the person."""
-    return _add_routes(APIRouter(tags=["chat"], dependencies=[PersonHeader]), service, _CHAT)
+    return _add_routes(APIRouter(tags=["chat"], dependencies=[PersonHeader]), _CHAT)
 
 
-def admin_router(service: MemoryService) -> APIRouter:
+@cache
+def admin_router() -> APIRouter:
     """The routes of administration."""
     routes = APIRouter(tags=["administration"], dependencies=[Depends(_check_administrator)])
-    return _add_routes(routes, service, _ADMIN)
+    return _add_routes(routes, _ADMIN)
 
 
-def _add_routes(routes: APIRouter, service: MemoryService | ChatMemory, prefix: str) -> APIRouter:
+def _add_routes(routes: APIRouter, prefix: str) -> APIRouter:
     others = tuple({_CHAT, _ADMIN} - {prefix})
     for operation in OPERATIONS.values():
         route, zipped = operation.route, operation.result is bytes
@@ -79,7 +81,7 @@ def _add_routes(routes: APIRouter, service: MemoryService | ChatMemory, prefix: 
             responses[409] = {"model": Detail, "description": route.conflict}
         routes.add_api_route(
             route.path,
-            _make_endpoint(operation, route, service),
+            _make_endpoint(operation, route, "chat_memory" if prefix == _CHAT else "service"),
             methods=[route.method],
             status_code=route.status,
             summary=route.summary,
@@ -91,19 +93,17 @@ def _add_routes(routes: APIRouter, service: MemoryService | ChatMemory, prefix: 
     return routes
 
 
-def _make_endpoint(
-    operation: MemoryOperation, route: Route, service: MemoryService | ChatMemory
-) -> Callable[..., Response]:
-    """The function of a route: its signature is what FastAPI reads."""
+def _make_endpoint(operation: MemoryOperation, route: Route, service: str) -> Callable[..., Response]:
+    """The function of a route, by a ``service`` of the application: its signature is what FastAPI reads."""
     result = TypeAdapter(operation.result) if operation.result is not bytes else None
 
-    def call(caller: CurrentCaller, asked: BaseModel | None = None, **given: Any) -> Response:
+    def call(caller: CurrentCaller, request: Request, asked: BaseModel | None = None, **given: Any) -> Response:
         arguments = {**given, **(asked.model_dump() if asked else {})}
         if "user_id" in operation.parameters.model_fields:
             arguments["user_id"] = caller.person(arguments.get("user_id"))
         else:
             caller.without_person()
-        found = getattr(service, operation.name)(**arguments)
+        found = getattr(getattr(request.app.state, service), operation.name)(**arguments)
         if found is None:
             raise HTTPException(404, route.missing)
         if result is None:
@@ -112,7 +112,9 @@ def _make_endpoint(
         return Response(body, route.status, media_type="application/json")
 
     call.__name__ = operation.name
-    set_signature(call, {"caller": (CurrentCaller, inspect.Parameter.empty), **_parameters(operation, route)}, Response)
+    empty = inspect.Parameter.empty
+    ours = {"caller": (CurrentCaller, empty), "request": (Request, empty)}
+    set_signature(call, {**ours, **_parameters(operation, route)}, Response)
     return call
 
 

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from http import HTTPStatus
 from itertools import chain, islice
 from queue import Empty, SimpleQueue
@@ -56,39 +57,41 @@ def error_body(problem: Problem) -> Mapping[str, Any]:
     return {"error": {"message": problem.message, "type": kind, "param": None, "code": code}}
 
 
-def router(people: People) -> APIRouter:
+@cache
+def router() -> APIRouter:
     """``/v1``: chat completions, responses, completions, embeddings, models."""
     api = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
-    chats = RelayedChats(people)
 
     @api.post("/chat/completions", dependencies=[Affordable])
     def complete(asked: Request, caller: CurrentCaller, gone: ClientToken, headers: Sender, body: Json) -> Response:
         """A reply with memory, whole or as a stream. ``X-Memory: off`` sends the request on alone."""
+        chats: RelayedChats = asked.app.state.relayed_chats
         person, request = _person_of(caller, headers, body), read_request(body)
 
         def exchange() -> _Exchange:
             chat = chats.prepare_chat(person, request, headers.session, gone, switched_off=headers.is_off)
-            return _Exchange(people.llm.relay(), chats, chat, asked, gone)
+            return _Exchange(caller.people.llm.relay(), chats, chat, asked, gone)
 
         return _answer(exchange, [])
 
     @api.post("/responses", dependencies=[Affordable])
     def respond(asked: Request, caller: CurrentCaller, gone: ClientToken, headers: Sender, body: Json) -> Response:
         """The same as a response, which a later request may go on after by its id (``previous_response_id``)."""
+        chats: RelayedChats = asked.app.state.relayed_chats
         person, fields = _person_of(caller, headers, body), body if isinstance(body, dict) else {}
-        previous, response = str(fields.get("previous_response_id") or ""), f"resp_{people.new_id()}"
+        previous, response = str(fields.get("previous_response_id") or ""), f"resp_{caller.people.new_id()}"
 
         def reply_of(response: str) -> str:
             return str(chats.find_past(person, response).messages[-1]["content"])
 
         def exchange() -> _Exchange:
             past = chats.find_past(person, previous) if previous else ResponsePast()
-            form = ResponsesForm(body, response, _unix_seconds(people), past.messages, reply_of)
+            form = ResponsesForm(body, response, _unix_seconds(caller.people), past.messages, reply_of)
             name, request = headers.session or past.name, read_request(form.chat)
             chat = chats.prepare_chat(person, request, name, gone, switched_off=headers.is_off)
             if fields.get("store") is not False:
                 chat = replace(chat, response=form.id, previous=previous)
-            return _Exchange(people.llm.relay(), chats, chat, asked, gone, form)
+            return _Exchange(caller.people.llm.relay(), chats, chat, asked, gone, form)
 
         return _answer(exchange, [])
 
@@ -97,13 +100,14 @@ def router(people: People) -> APIRouter:
         asked: Request, caller: CurrentCaller, gone: ClientToken, headers: Sender, body: Json
     ) -> Response:
         """The same for a prompt, or several; each is a message of the person."""
+        chats: RelayedChats = asked.app.state.relayed_chats
         person, answers, spent = _person_of(caller, headers, body), list[Response](), list[int]()
-        for form in completion_forms(body, f"cmpl-{people.new_id()}", _unix_seconds(people)):
+        for form in completion_forms(body, f"cmpl-{caller.people.new_id()}", _unix_seconds(caller.people)):
 
             def exchange(form: CompletionForm = form) -> _Exchange:
                 request = read_request(form.chat)
                 chat = chats.prepare_chat(person, request, headers.session, gone, switched_off=headers.is_off)
-                return _Exchange(people.llm.relay(), chats, chat, asked, gone, form)
+                return _Exchange(caller.people.llm.relay(), chats, chat, asked, gone, form)
 
             answers.append(_answer(exchange, spent))
         failed = [one for one in answers if one.status_code != HTTPStatus.OK]
@@ -111,24 +115,24 @@ def router(people: People) -> APIRouter:
             return (failed or answers)[0]
         return JSONResponse(join_completions([_parse_object(bytes(one.body)) for one in answers]))
 
-    _add_model_routes(api, people)
+    _add_model_routes(api)
     return api
 
 
-def _add_model_routes(api: APIRouter, people: People) -> None:
+def _add_model_routes(api: APIRouter) -> None:
     """What passes through without a memory."""
 
     @api.post("/embeddings")
     def embed(caller: CurrentCaller, gone: ClientToken, body: Json) -> Response:
         """Vectors, as the server makes them."""
         caller.without_person()
-        return _pass_on(people.llm.relay(vectors=True), "POST", "/embeddings", body, gone)
+        return _pass_on(caller.people.llm.relay(vectors=True), "POST", "/embeddings", body, gone)
 
     @api.get("/models")
     def models(caller: CurrentCaller, gone: ClientToken) -> Response:
         """The models of the server, and ``old-friend`` for the one that is set."""
         caller.without_person()
-        listed = _pass_on(people.llm.relay(), "GET", "/models", None, gone)
+        listed = _pass_on(caller.people.llm.relay(), "GET", "/models", None, gone)
         found = _parse_object(bytes(listed.body))
         if listed.status_code != HTTPStatus.OK or not isinstance(found.get("data"), list):
             return listed
@@ -142,7 +146,7 @@ def _add_model_routes(api: APIRouter, people: People) -> None:
             return JSONResponse(_OWN_MODEL_ENTRY)
         if any(part in ("", ".", "..") for part in name.split("/")):
             raise HTTPException(404, "Not Found")  # no way to other paths of the server, which knows our key
-        return _pass_on(people.llm.relay(), "GET", f"/models/{quote(name)}", None, gone)
+        return _pass_on(caller.people.llm.relay(), "GET", f"/models/{quote(name)}", None, gone)
 
 
 _OWN_MODEL_ENTRY = {"id": OWN_MODEL, "object": "model", "created": 0, "owned_by": "old-friend"}

@@ -414,7 +414,7 @@ class PostgresDatabase:
         try:
             yield
         finally:
-            self._kept.rows = outer
+            self._kept.rows = outer if self._kept.rows is not None else None  # a write inside made it stale
 
     def ahead(self, *reads: Callable[[], object]) -> None:
         """Read together what each of these asks for first, then what each asks for next, until they return."""
@@ -708,7 +708,7 @@ class ServedPrograms:
 
 
 class ServedUsage:
-    """The usage of all processes together, in the schema ``registry``; see ``storage.usage.Usage``.
+    """The usage of all processes together, in the schema ``registry``; see ``storage.registry.Usage``.
 
     A request of a process that has ended is no longer under way. Of those under way this process counts its own and
     writes how many there are, which may be done twice; what it could not write it writes with its next sign of life.

@@ -18,8 +18,19 @@ import pytest
 from domain.matters import NewMatter, OpenMatter
 from domain.records import PREFIX, Message
 from facts.drafts import FactDraft, QuoteDraft
-from facts.matters import GreetingState, after_asking, check_matters, coming_up, due_now, may_greet, settle, takes_up
+from facts.matters import (
+    GreetingState,
+    after_asking,
+    check_matters,
+    coming_up,
+    day_ahead,
+    due_now,
+    may_greet,
+    settle,
+    takes_up,
+)
 from facts.slots import NO_NAMES
+from tests.support.growing import growth
 
 OPENINGS = json.loads((Path(__file__).parent / "openings.json").read_text(encoding="utf-8"))
 #: The rules were written with an eye on the first part. The others were measured as they were written; ``blind`` by
@@ -478,7 +489,7 @@ def test_a_birthday_that_is_just_past_is_asked_after_once_unless_it_had_come_up(
         ("They'll let me know by the 21st.", "event", "2026-11-21"),
         ("HR gets back to me by Friday.", "deadline", "2026-11-21"),
         ("公司21号之前给我答复。", "deadline", "2026-11-22"),
-        ("说是一周之内给消息。", "deadline", "2026-11-28"),
+        ("说是一周之内给消息。", "deadline", "2026-11-24"),
         ("I have to answer them by the 21st.", "deadline", "2026-11-20"),
     ],
 )
@@ -631,3 +642,14 @@ def test_an_event_is_not_due_in_the_days_that_led_to_it(text, due):
     said = [{"at": "2026-10-10T19:00:00+00:00", "who": "user", "text": text, "kind": "event"}]
     (matter,) = matters_of({"said": said, "opens": "2026-10-11T19:00:00+00:00"})
     assert matter.due_from == due
+
+
+def test_a_text_full_of_days_is_read_in_time_that_grows_with_its_length():
+    for piece in ("三天", "friday 3rd "):
+        assert growth(lambda text: day_ahead(text, datetime(2026, 11, 26)), piece, 10_000) < 9
+
+
+@pytest.mark.parametrize("text", ["I'll hand it in at the beginning of the month.", "月初交房租。"])
+def test_the_beginning_of_the_month_for_which_something_is_planned_is_that_of_the_next_once_it_is_past(text):
+    assert day_ahead(text, datetime(2026, 11, 26)) == "2026-12-01"
+    assert day_ahead(text, datetime(2026, 11, 1)) == "2026-11-01"

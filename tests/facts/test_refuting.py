@@ -160,6 +160,43 @@ def test_a_weight_or_an_amount_in_other_units_is_the_same(said: str, statement: 
 
 
 @pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("They pay 350 a night, split four ways.", "Each of Mara's band gets 87.50 a night."),
+        ("房子总价三百一十万，首付三成。", "用户的房子首付是93万。"),
+        ("家里三口人，加上婆婆。", "用户家有四口人。"),
+        ("豆包比煤球小一岁，煤球五岁。", "豆包四岁。"),
+    ],
+)
+def test_what_follows_from_shares_and_sums_in_the_words_is_kept(said: str, statement: str) -> None:
+    assert reason(statement, talk("2025-05-17", said), 1, value="") == ""
+
+
+def test_a_day_counted_from_an_age_stays_as_it_was_worked_out() -> None:
+    said = talk("2026-12-20", "My daughter is 9 days old today.")
+    (fact,) = checked(fact_draft("Mara's daughter was born on 11 December 2026.", 1), said).facts
+    assert fact.restatement == "Mara's daughter was born on 11 December 2026."
+
+
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("She asked me to stay til the end of june n i said no.", "Mara refused to stay until the end of June."),
+        ("god no lol fergus is the dog 🤣 hubby is Alastair", "Fergus is Mara's dog."),
+    ],
+)
+def test_a_no_turns_nothing_round_that_says_no_itself_or_what_is_so_behind_it(said: str, statement: str) -> None:
+    (fact,) = checked(fact_draft(statement, 1), talk("2025-05-17", said)).facts
+    assert fact.stance == "stated"
+
+
+def test_a_laugh_about_a_last_clause_makes_no_joke_of_the_others() -> None:
+    said = talk("2025-05-17", "my sister is expecting again, due in march, pls dont tell anyone haha")
+    (fact,) = checked(fact_draft("Mara's sister is expecting again.", 1), said).facts
+    assert fact.stance == "stated"
+
+
+@pytest.mark.parametrize(
     ("said", "statement", "kept"),
     [
         ("The train leaves at 2pm.", "Mara's train leaves at 2:00.", "Mara's train leaves at 14:00."),

@@ -198,4 +198,10 @@ def test_a_question_to_a_model_gets_the_messages_before_and_who_spoke() -> None:
     asked = material_of(fact, EVENING, {"user": "Mara", "assistant": "Juniper"})
     assert asked.passage[-2:] == ("2026-11-20 20:00 Juniper: Still in Hull?", "2026-11-20 20:00 Mara: yep")
     assert (asked.statement, asked.stance) == ("Mara lives in Hull.", "stated")
-    assert asked.said == "Still in Hull? — yep"
+
+
+def test_a_question_to_a_model_gets_no_other_messages_where_the_words_are_clear_alone() -> None:
+    said = talk("2026-11-20", "My hands are cold.", "> Poor you.", "My mother is allergic to peanuts.", "> Noted.")
+    draft = fact_draft("Mara's mother is allergic to peanuts.", 3, subject="Mara's mother", about="other")
+    (fact,) = checked(draft, said, MARA).facts
+    assert material_of(fact, said).passage == ("2026-11-20 20:00 user: My mother is allergic to peanuts.",)

@@ -78,6 +78,13 @@ def test_depth_costs_no_stack():
     assert found[1] == 2
 
 
+def test_a_deep_value_may_be_cut_anywhere_by_what_is_read_at_once():
+    deep = "[" * 1_500 + '{"key":[true, "a", 12.5, null]}' + "]" * 1_500
+    for pad in range(40):
+        read = stream(f"[{' ' * pad}{deep}, 1]", 64, 1 << 20)
+        assert [read.read_value() for _ in read.iterate_items()][1:] == [1], pad
+
+
 @pytest.mark.parametrize("opens", ["[", '{"a":', '[{"a":'])
 def test_what_is_deeper_than_any_talk_is_refused_as_soon_as_that_is_seen(opens):
     text = opens * (DEEPEST * 2)

@@ -26,7 +26,7 @@ from people import Companion, People, Registry, registry_in
 from tests.interfaces.http import running as in_here
 from tests.interfaces.http.running import running
 from tests.storage.postgres.server import own_database
-from tests.support.house import Mind
+from tests.support.house import Mind, talks
 from tests.support.program import connected
 from tests.support.served import Server, program, until
 from tests.support.server import Exchange, ScriptedServer, answer, delta, say, whole
@@ -117,6 +117,7 @@ def test_the_tokens_of_a_day_are_those_of_both_servers(
     tmp_path: Path, url: str, registry: Registry, server: ScriptedServer
 ) -> None:
     used: dict[str, Any] = {"prompt_tokens": 700, "completion_tokens": 50, "total_tokens": 750}
+    server.scripted = talks
     server.script(*[answer(whole("Nice cat.") | {"usage": used})] * 2)
     token, other = registry.add_token("phone", "ann"), registry.add_token("watch", "ann")
     with servers(tmp_path, url, server.base, TOKENS_PER_DAY="1500") as (first, second):
@@ -224,6 +225,7 @@ def test_a_stream_that_has_begun_when_something_is_erased_elsewhere_ends_with_an
         exchange.end()
 
     token = registry.add_token("phone", "ann")
+    server.scripted = talks
     server.script("I see.", slowly)
     with servers(tmp_path, url, server.base) as (first, second):
         assert first.ask("POST", "/page/chat", {"text": "My cat is called Douban."}, token=token).status == 200
@@ -254,6 +256,7 @@ def test_a_turn_that_called_tools_on_one_server_goes_on_on_the_other_but_not_wit
     asked = {"model": "m", "input": words, "tools": [{"type": "function", "name": "look"}]}
     results = [{"type": "function_call_output", "call_id": "1", "output": "12"}]
     with servers(tmp_path, url, server.base) as (first, second):
+        server.scripted = talks
         server.script("I see.", called, called, "Twelve.", "Twelve.")
         assert first.ask("POST", "/page/chat", {"text": "My cat is called Douban."}, token=token).status == 200
         begun = [first.ask("POST", "/v1/responses", asked, token=token).json["id"] for _ in range(2)]

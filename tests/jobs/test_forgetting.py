@@ -322,3 +322,63 @@ def test_another_embedder_leaves_it_to_the_rules(tmp_path, clock, new_id, log):
         say(at, "forget i said anything about josef")
         assert at.memory.reads_like_forget_request("forget i said anything about josef") is None
         assert hidden(at) == ["Josef drinks.", "forget i said anything about josef"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Today I said too much.\nPlease forget what I said about Josef.",
+        "To be honest I regret it.\nPlease forget what I said about Josef.",
+        "From now on: new life.\nPlease forget what I said about Josef.",
+    ],
+)
+def test_a_line_that_begins_like_the_head_of_a_letter_does_not_make_the_message_somebody_elses(
+    tmp_path, clock, new_id, log, line
+):
+    with house(tmp_path, None, clock, new_id, log) as at:
+        for said in ("Josef drinks.", PROMOTION):
+            say(at, said)
+        assert say(at, line)[0] in ("forget_request.detected", "forget_request.asked")
+        assert hidden(at) == ["Josef drinks.", line]
+
+
+@pytest.mark.parametrize("line", ["Can you please forget what I said about Josef?", "And please never mention Josef."])
+def test_a_please_before_the_order_hides_what_it_names_and_not_the_round_before(tmp_path, clock, new_id, log, line):
+    with house(tmp_path, None, clock, new_id, log) as at:
+        for said in ("Josef drinks.", PROMOTION):
+            say(at, said)
+        say(at, line)
+        assert hidden(at) == ["Josef drinks.", line]
+
+
+@pytest.mark.parametrize(
+    ("told", "line"),
+    [
+        ("Josef drinks.", "Translate this message: Je t'aime\n\nAnd please forget what I said about Josef."),
+        ("Josef drinks.", "Dear friend,\nplease forget what I said about Josef."),
+        ("Josef drinks.", "``` pw=1\nplease forget what I said about Josef, dont store it"),
+        ("老郑在喝酒。", "帮我看看这封邮件：王总您好，我决定辞职。\n还有，请忘掉我说过的关于老郑的事。"),
+        ("老郑在喝酒。", "尊敬的老友\n请忘掉我说过的关于老郑的事。"),
+    ],
+)
+def test_an_order_behind_a_text_whose_end_is_not_to_be_seen_is_asked_about(
+    tmp_path, server, clock, new_id, log, told, line
+):
+    mind = Mind(server)
+    with house(tmp_path, server, clock, new_id, log) as at:
+        for said in (told, PROMOTION):
+            say(at, said)
+        assert say(at, line) == ["forget_request.unsure"]
+        assert (hidden(at), mind.asked("forget")) == ([], [])
+        at.talk.answer_doubt(keep=True)
+        assert hidden(at) == [told, line]
+
+
+@pytest.mark.parametrize(
+    "line", ["请删除这条消息：我的银行卡密码是882211", "Please delete this message: I cheated on Sam with Leo."]
+)
+def test_an_order_before_the_text_that_it_means_hides_that_and_no_round_before(tmp_path, clock, new_id, log, line):
+    with house(tmp_path, None, clock, new_id, log) as at:
+        say(at, PROMOTION)
+        say(at, line)
+        assert hidden(at) == [line]

@@ -32,7 +32,7 @@ TODAY = date(2026, 11, 20)  # a Friday
         ("the end of the week", "2026-11-16", "2026-11-22"),
         ("the end of the month", "2026-11-21", "2026-11-30"),
         ("明儿", "2026-11-21", "2026-11-21"),
-        ("三天之内", "2026-11-22", "2026-11-24"),
+        ("三天之内", "2026-11-20", "2026-11-23"),
         ("last week", "2026-11-09", "2026-11-15"),
         ("three years ago", "2023-01-01", "2023-12-31"),
         ("a couple of weeks ago", "2026-11-02", "2026-11-10"),
@@ -59,6 +59,55 @@ def test_a_time_in_words_is_a_window_of_days(text, first, last):
     assert read_ranges(f"What about {text}?", TODAY) == (
         TimeRange(date.fromisoformat(first), date.fromisoformat(last)),
     )
+
+
+THURSDAY = date(2026, 11, 26)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("一周内给你答复", "2026-11-26", "2026-12-03"),
+        ("一个月内搬家", "2026-11-26", "2026-12-26"),
+        ("最近一周内", "2026-11-19", "2026-11-26"),
+        ("这一年内", "2025-11-26", "2026-11-26"),
+        ("I'll answer within a week", "2026-11-26", "2026-12-03"),
+        ("我过两天去体检", "2026-11-28", "2026-11-28"),
+        ("我妈过两天做手术", "2026-11-28", "2026-11-28"),
+        ("我们过几天去上海", "2026-11-28", "2026-11-30"),
+        ("小李过两天来", "2026-11-28", "2026-11-28"),
+        ("exam coming friday", "2026-11-27", "2026-11-27"),
+        ("coming friday", "2026-11-27", "2026-11-27"),
+        ("my exam is a week today", "2026-12-03", "2026-12-03"),
+        ("it's been two weeks today", "2026-11-12", "2026-11-12"),
+        ("friday week", "2026-12-04", "2026-12-04"),
+        ("a week on friday", "2026-12-04", "2026-12-04"),
+        ("two weeks from friday", "2026-12-11", "2026-12-11"),
+        ("tomorrow week", "2026-12-04", "2026-12-04"),
+        ("半个月后", "2026-12-08", "2026-12-14"),
+    ],
+)
+def test_a_time_ahead_is_read_from_the_day_on_which_it_was_said(text, first, last):
+    assert read_ranges(text, THURSDAY) == (TimeRange(date.fromisoformat(first), date.fromisoformat(last)),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我一年内换了三份工作",
+        "三天内瘦了五斤",
+        "一周内去了几次健身房",
+        "within a week she had gone",
+        "我难过两天了",
+        "我去过两天",
+        "经过两天的努力",
+        "通过两周试用",
+        "超过三天",
+        "想过两天安静日子",
+    ],
+)
+def test_a_length_of_time_in_which_something_happened_is_not_ahead(text):
+    assert read_ranges(text, THURSDAY) == ()
 
 
 @pytest.mark.parametrize(("text", "day"), [("May 4th", date(2019, 5, 4)), ("5月4日", date(2024, 5, 4))])
@@ -96,4 +145,5 @@ def test_no_numbers_that_people_write_make_it_fail(text):
 
 
 def test_work_grows_with_the_length_of_the_text_and_no_faster():
-    assert growth(lambda text: read_ranges(text, TODAY), "last 三年 may 5 ") < 9
+    for piece in ("last 三年 may 5 ", "1", "一"):
+        assert growth(lambda text: read_ranges(text, TODAY), piece) < 9

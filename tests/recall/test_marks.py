@@ -175,14 +175,72 @@ def test_a_quoted_line_of_which_the_day_is_past_says_so_too(life, clock, today, 
     assert (shown.startswith(line), remark in shown) == (True, past)
 
 
-def test_a_quoted_line_of_what_is_behind_or_comes_again_is_not_past(life, clock):
-    behind, again = {
-        "en": ("I met her last thursday", "my birthday is on 3 May"), "zh": ("上周四见了她", "我生日是五月三号"),
-    }[life.language]  # fmt: skip
+#: What is no plan: it is behind, it comes again, it is done, or its day is only near what looks like a plan.
+NO_PLANS = {
+    "en": """
+        I met her last thursday
+        my birthday is on 3 May
+        my dad died on 3 March before I could say goodbye
+        I got married on 3 March, just before my 30th
+        My son was born on 12 May
+        I've been sober since 3 May
+        I quit smoking before May 5
+        I lived in York until March
+        I love going to the pub on fridays
+        I work until 5 on Fridays
+        on Mondays I will do yoga
+        I go running before work on Monday and Wednesday
+        We met at the station by the river on friday
+        handed it in, due 12 may
+        I was due on 3 May but the baby came on 2 May
+        the trip is next friday, they called off the ferry
+        I will never forget 11 May""",
+    "zh": """
+        上周四见了她
+        我生日是五月三号
+        我爸3月5号去世的，走之前很安详
+        我爸3月5号得的病
+        我5月9号生的，属马
+        我五月之前在北京
+        我周一到周五要上班
+        我周日要做礼拜，雷打不动
+        我以前周三要上夜班
+        我觉得周五的聚会很开心
+        周六见到了重要的老朋友
+        我们周五见面了，吃得很好
+        主要是周日那天太累了
+        论文交了，21号截止
+        一年内换了三份工作""",
+}
+
+
+def test_a_quoted_line_of_what_is_behind_comes_again_or_is_no_plan_is_not_marked(life, clock):
     form = {"en": "Said 2026-05-01: “{}”", "zh": "2026-05-01 说过：“{}”"}[life.language]
-    life.write(form.format(behind), form.format(again))
-    clock.now = datetime.fromisoformat("2026-07-01T12:00:00+00:00")
-    assert life.shown == (form.format(behind), form.format(again))
+    lines = [form.format(words.strip()) for words in NO_PLANS[life.language].strip().splitlines()]
+    impossible = form.format({"en": "I will go on friday", "zh": "我周五要去"}[life.language]).replace("05-01", "02-30")
+    life.write(*lines, impossible)
+    clock.now = datetime.fromisoformat("2027-06-01T12:00:00+00:00")
+    assert life.shown == (*lines, impossible)
+
+
+@pytest.mark.parametrize(
+    ("en", "zh", "day"),
+    [
+        ("I'm scared, exam on 12 May", "我5月12号考试，好怕", "2026-05-12"),
+        ("I will see the doctor on tuesday", "我周二要去看医生", "2026-05-05"),
+        ("I got an interview next thursday", "面试定了，下周四", "2026-05-07"),
+        ("the thesis has to be in before the 21st", "21号截止，论文还差一章", "2026-05-21"),
+        ("we are going to Oslo on 20 May 2026", "2026年5月20日要去奥斯陆", "2026-05-20"),
+    ],
+)
+def test_a_quoted_plan_is_marked_once_every_day_that_it_may_mean_is_past(life, clock, en, zh, day):
+    words = {"en": en, "zh": zh}[life.language]
+    line = {"en": f"Said 2026-05-01: “{words}”", "zh": f"2026-05-01 说过：“{words}”"}[life.language]
+    life.write(line)
+    clock.now = datetime.fromisoformat(f"{day}T12:00:00+00:00")
+    assert life.memory.persona_annotations("user") == {}
+    clock.now = datetime.fromisoformat("2026-06-10T12:00:00+00:00")
+    assert life.memory.persona_annotations("user") == {line: (Annotation("was_planned_for", day, words),)}
 
 
 def test_what_was_set_for_a_day_and_then_happened_says_what_happened(life, clock):

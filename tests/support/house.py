@@ -6,7 +6,7 @@ import json
 import logging
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -49,6 +49,14 @@ def marked(request: Any, task: str) -> bool:
     return first.startswith(_BEGINS["persona"]) and of_self == (task == "self")
 
 
+def talks(request: Any) -> bool:
+    """Whether a request is no task: background work, which comes when it likes, then takes no reply of a script."""
+    match request:
+        case {"messages": [{"content": str(first)}, *_]} if first:
+            return marked(request, "talk")
+    return True
+
+
 def material(request: Any) -> Any:
     """The fenced JSON of a task that is one record."""
     (found,) = records(request)
@@ -57,7 +65,36 @@ def material(request: Any) -> Any:
 
 def records(request: Any) -> list[Any]:
     """The fenced JSON of a task, a record a line."""
-    return [json.loads(line) for line in request["messages"][-1]["content"].split("\n")[1:-1]]
+    return read_lines(request["messages"][-1]["content"].split("\n")[1:-1])
+
+
+def read_lines(lines: Iterable[str]) -> list[Any]:
+    """The records of a task; numbered lines by what they are, each with the day above it where that is a new one."""
+    found, kind, about = list[Any](), "", dict[str, str]()
+    for one in map(json.loads, lines):
+        if isinstance(one, dict) and one.keys() == {"date"}:
+            about = one
+        elif isinstance(one, dict) and len(one) == 1 and (name := next(iter(one))) in ("new", "known"):
+            kind, about = name, {"said": one[name]}
+        else:
+            found.append(_read_line(one, kind) | about if isinstance(one, str) else one)
+            about = {}
+    return found
+
+
+def _read_line(line: str, kind: str) -> dict[str, Any]:
+    number, _, rest = line.partition(" ")
+    if number.startswith("m"):
+        return {"message": int(number[1:]), "text": rest}
+    if kind:
+        fact = re.fullmatch(r"(.*?)(?: \(([^()]*)\))?", rest, re.DOTALL)
+        assert fact
+        return {kind: int(number), "fact": fact[1]} | ({"more": fact[2].split("; ")} if fact[2] else {})
+    if asked := re.fullmatch(r"m([\d, -]+): (.*?)(?: \(([a-z]+)\))?", rest, re.DOTALL):
+        stance = {"stance": asked[3]} if asked[3] else {}
+        return {"statement": int(number), "of": asked[1], "says": asked[2], **stance}
+    speaker, _, text = rest.partition(": ")
+    return ({"turn": int(number)} if number != "-" else {}) | {"speaker": speaker, "text": text}
 
 
 def friend(request: Any) -> str:

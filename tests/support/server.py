@@ -351,8 +351,10 @@ def packed(row: Sequence[float]) -> str:
 class ScriptedServer:
     """The server. ``base`` is its base URL; ``requests`` everything that came, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, scripted: Callable[[Any], bool] = lambda request: True) -> None:
+        """``scripted``: which chat requests take the next play, and are listed; ``answer`` is said to the others."""
         self.closing = threading.Event()
+        self.scripted = scripted
         self.requests: list[Request] = []
         self.answer: Callable[[Any], str] = lambda request: f"You said: {request['messages'][-1]['content']}"
         self.models = [MODEL]
@@ -377,8 +379,9 @@ class ScriptedServer:
 
     @property
     def chats(self) -> list[Any]:
-        """The JSON of every chat request, in order."""
-        return [request.json for request in self.requests if request.path.endswith("/chat/completions")]
+        """The JSON of every ``scripted`` chat request, in order."""
+        asked = (request.json for request in self.requests if request.path.endswith("/chat/completions"))
+        return [request for request in asked if self.scripted(request)]
 
     @property
     def embeddings(self) -> list[Any]:
@@ -415,7 +418,8 @@ class ScriptedServer:
             rows = [{"id": name, "object": "model", "created": 1, "owned_by": "test"} for name in self.models]
             exchange.send(200, {"object": "list", "data": rows})
         elif path == "/v1/chat/completions":
-            self._next(self._chats, lambda exchange: say(self.answer(exchange.json))(exchange))(exchange)
+            plays = self._chats if self.scripted(exchange.json) else deque()
+            self._next(plays, lambda exchange: say(self.answer(exchange.json))(exchange))(exchange)
         elif path == "/v1/embeddings":
             self._next(self._embeddings, self.embeds)(exchange)
         else:

@@ -27,10 +27,11 @@ from domain.events import Notice, Recalled, Replied, Reply, Retrying, TextDelta,
 from domain.records import Session
 from domain.workers import CancelToken
 from interfaces.http.error_responses import Problems
+from interfaces.http.guards import Caller
 from interfaces.http.page.views import View, matter_view, message_view, recalled_view
 from interfaces.messages import Words
 from jobs.maintenance import session_to_open
-from people import Companion, People
+from people import Companion
 
 if TYPE_CHECKING:
     from jobs.greeting import Greeting
@@ -58,12 +59,13 @@ class _PageLines(StreamingResponse):
             self._stop.set()
 
 
-async def start_work(people: People, words: Words, person: str, work: Work, server: CancelToken) -> StreamingResponse:
+async def start_work(caller: Caller, words: Words, work: Work, server: CancelToken) -> StreamingResponse:
     """The response to a request for some work, once that has begun. Raises its error otherwise.
 
     ``server`` ends it as well.
     """
     stop, loop = CancelToken(), asyncio.get_running_loop()
+    people, person = caller.people, caller.person()
     results: asyncio.Queue[_Result] = asyncio.Queue()
 
     def send_result(came: _Result) -> None:

@@ -20,6 +20,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path, PurePath
 from threading import Lock
 from typing import Annotated, Literal, TypeVar
@@ -36,7 +37,7 @@ from domain.records import PERSONAS, PREFIX, ErasureScope, Persona, Session
 from domain.text import check_input
 from domain.workers import CancelToken
 from facts.by_hand import corrected_fact
-from interfaces.http.guards import CurrentCaller, ServerToken
+from interfaces.http.guards import Caller, CurrentCaller, ServerToken
 from interfaces.http.limits import Affordable, Text, count_tokens
 from interfaces.http.page import views
 from interfaces.http.page.assets import InLanguage
@@ -49,7 +50,7 @@ from jobs.greeting import Greeting
 from jobs.importing import FileProgress, ImportDone, Importing, digest_of, make_context, preview_file
 from jobs.maintenance import session_to_open
 from jobs.rebuild import Erased
-from people import Companion, People
+from people import Companion
 
 #: Most sessions, facts, relations and messages of one answer.
 _SESSIONS, _FACTS, _RELATIONS, _MESSAGES = 50, 300, 200, 400
@@ -77,26 +78,27 @@ def _forbid_caching(response: Response) -> None:
     response.headers["Cache-Control"] = "no-store"
 
 
-def router(people: People) -> APIRouter:
+@cache
+def router() -> APIRouter:
     """Everything under ``/page`` but the files of the page."""
     api = APIRouter(prefix="/page", include_in_schema=False, dependencies=[Depends(_forbid_caching)])
-    _add_chat(api, people)
-    _add_sessions(api, people)
-    _add_facts(api, people)
-    _add_erasure(api, people)
-    _add_personas(api, people)
-    _add_imports(api, people)
+    _add_chat(api)
+    _add_sessions(api)
+    _add_facts(api)
+    _add_erasure(api)
+    _add_personas(api)
+    _add_imports(api)
     return api
 
 
 # -- chat
 
 
-def _add_chat(api: APIRouter, people: People) -> None:
+def _add_chat(api: APIRouter) -> None:
     @api.get("/now")
     def now(caller: CurrentCaller) -> View:
         """Whose memory it is, the end of the present session, and a message that was not answered."""
-        with people.companion(caller.person()) as companion:
+        with caller.companion() as companion:
             present = _present_if_any(companion)
             shown = _messages_view(companion, present.session_id) if present else {"turns": [], "unanswered": ""}
             return {
@@ -128,7 +130,7 @@ def _add_chat(api: APIRouter, people: People) -> None:
             count_tokens(asked, reply.prompt_tokens, reply.completion_tokens, [text, reply.text])
 
         work = reply_work(words, check_input(text), session, count, again=again)
-        return await start_work(people, words, caller.person(), work, server)
+        return await start_work(caller, words, work, server)
 
     @api.post("/greeting", dependencies=[Affordable])
     async def greet(
@@ -144,16 +146,16 @@ def _add_chat(api: APIRouter, people: People) -> None:
             count_tokens(asked, None, None, [*(one.content for one in said.messages), said.text])
 
         work = greeting_work(words, session, count)
-        return await start_work(people, words, caller.person(), work, server)
+        return await start_work(caller, words, work, server)
 
     @api.post("/sessions/{session_id}/save", dependencies=[Affordable])
     async def save(session_id: str, caller: CurrentCaller, words: InLanguage, server: ServerToken) -> Response:
-        return await start_work(people, words, caller.person(), save_work(words, session_id), server)
+        return await start_work(caller, words, save_work(words, session_id), server)
 
     @api.get("/recalled")
     def recalled(caller: CurrentCaller, words: InLanguage, session: str = "") -> View:
         """What was recalled for the last reply of a session, the present one where none is named."""
-        with people.companion(caller.person()) as companion, companion.turns:
+        with caller.companion() as companion, companion.turns:
             chosen = companion.memory.sessions.find(session) if session else _present_if_any(companion)
             last = companion.last_turn(chosen) if chosen else None
             found = _without_erased(companion, last.recollection) if last else Recollection()
@@ -189,7 +191,7 @@ def _without_erased(companion: Companion, found: Recollection) -> Recollection:
 # -- sessions
 
 
-def _add_sessions(api: APIRouter, people: People) -> None:
+def _add_sessions(api: APIRouter) -> None:
     @api.get("/sessions")
     def sessions(
         caller: CurrentCaller,
@@ -197,7 +199,7 @@ def _add_sessions(api: APIRouter, people: People) -> None:
         words: Annotated[str, Query(max_length=_LONGEST_NAME)] = "",
     ) -> list[View]:
         """Newest first; with ``words`` those in which they were said."""
-        with people.companion(caller.person()) as companion:
+        with caller.companion() as companion:
             if words.strip():
                 return _sessions_with(companion, words)
             return [_session_view(companion, one) for one in companion.memory.sessions.recent(_SESSIONS, skip)]
@@ -205,7 +207,7 @@ def _add_sessions(api: APIRouter, people: People) -> None:
     @api.get("/sessions/{session_id}")
     def session(session_id: str, caller: CurrentCaller) -> View:
         """A session to read."""
-        with people.companion(caller.person()) as companion:
+        with caller.companion() as companion:
             found = _found_or_404(companion.memory.sessions.find(session_id))
             summary = companion.memory.summaries.of(session_id)
             return {
@@ -228,7 +230,7 @@ def _add_sessions(api: APIRouter, people: People) -> None:
 
         Of each the sessions that began, and the facts that are true since.
         """
-        with people.companion(caller.person()) as companion:
+        with caller.companion() as companion:
             sessions = [_session_view(companion, one) for one in companion.memory.sessions.recent(_SESSIONS)]
             facts = _facts_view(companion, words, companion.memory.facts.all())["facts"]
         days = sorted({*(one["began"][:10] for one in sessions), *(one["since"][:10] for one in facts)}, reverse=True)
@@ -265,7 +267,7 @@ def _sessions_with(companion: Companion, words: str) -> list[View]:
 # -- facts
 
 
-def _add_facts(api: APIRouter, people: People) -> None:
+def _add_facts(api: APIRouter) -> None:
     @api.get("/facts")
     def facts(
         caller: CurrentCaller,
@@ -274,7 +276,7 @@ def _add_facts(api: APIRouter, people: People) -> None:
         past: bool = False,
         inferred: bool = False,
     ) -> View:
-        with people.companion(caller.person()) as companion:
+        with caller.companion() as companion:
             memory = companion.memory
             if inferred:
                 return _facts_view(companion, words, memory.facts.inferred())
@@ -283,7 +285,7 @@ def _add_facts(api: APIRouter, people: People) -> None:
 
     @api.get("/facts/{number}")
     def fact(number: Number, caller: CurrentCaller, words: InLanguage) -> View:
-        with people.companion(caller.person()) as companion:
+        with caller.companion() as companion:
             return _evidence_view(companion, words, _found_or_404(companion.memory.facts.find(number)))
 
     @api.post("/facts/{number}")
@@ -298,7 +300,7 @@ def _add_facts(api: APIRouter, people: People) -> None:
 
         Returns the fact afterwards; of one that was corrected, the one in its place.
         """
-        with people.companion(caller.person()) as companion, companion.turns:
+        with caller.companion() as companion, companion.turns:
             fact = _found_or_404(companion.memory.facts.find(number))
             if decision == "correct":
                 return _evidence_view(companion, words, _correct_fact(companion, fact, text))
@@ -307,7 +309,7 @@ def _add_facts(api: APIRouter, people: People) -> None:
 
     @api.get("/relations")
     def relations(caller: CurrentCaller, words: InLanguage) -> list[View]:
-        with people.companion(caller.person()) as companion:
+        with caller.companion() as companion:
             found = companion.memory.relations.all()[-_RELATIONS:]
         return [views.relation_view(words, one) for one in found]
 
@@ -369,11 +371,11 @@ def _evidence_view(companion: Companion, words: Words, fact: Fact) -> View:
 # -- erasure
 
 
-def _add_erasure(api: APIRouter, people: People) -> None:
+def _add_erasure(api: APIRouter) -> None:
     @api.post("/forget/scope")
     def scope(what: What, named: Wished, caller: CurrentCaller, words: InLanguage) -> View:
         """What would be erased; nothing is erased yet."""
-        with people.companion(caller.person()) as companion:
+        with caller.companion() as companion:
             return views.scope_view(words, _erasure_scope(companion, what, named))
 
     @api.post("/hide")
@@ -381,7 +383,7 @@ def _add_erasure(api: APIRouter, people: People) -> None:
         messages: Annotated[list[str], Body(min_length=1)], hidden: Annotated[bool, Body()], caller: CurrentCaller
     ) -> View:
         """Keep messages out of every prompt, or let them be mentioned again; they stay stored."""
-        with people.companion(caller.person()) as companion, companion.turns:
+        with caller.companion() as companion, companion.turns:
             rounds = companion.memory.rounds
             (rounds.hide if hidden else rounds.unhide)(messages)
             companion.maintenance.start()
@@ -397,7 +399,7 @@ def _add_erasure(api: APIRouter, people: People) -> None:
         server: ServerToken,
     ) -> View:
         """Erase what was shown with this ``mark``; 409 where by now something else would be erased."""
-        with people.companion(caller.person()) as companion, companion.turns:
+        with caller.companion() as companion, companion.turns:
             memory, chosen = companion.memory, _erasure_scope(companion, what, named)
             if not chosen or views.digest_of(chosen) != mark:
                 raise HTTPException(409, "Conflict")
@@ -420,21 +422,21 @@ def _erasure_scope(companion: Companion, what: str, named: str) -> ErasureScope:
 # -- personas
 
 
-def _add_personas(api: APIRouter, people: People) -> None:
+def _add_personas(api: APIRouter) -> None:
     @api.get("/personas")
     def personas(caller: CurrentCaller, words: InLanguage) -> list[View]:
-        with people.companion(caller.person()) as companion:
+        with caller.companion() as companion:
             return [_persona_view(companion, words, persona) for persona in PERSONAS]
 
     @api.post("/personas/{persona}")
     def write(persona: Named, text: Written, base: Version, caller: CurrentCaller, words: InLanguage) -> View:
-        with _at_version(people, caller.person(), persona, base) as companion:
+        with _at_version(caller, persona, base) as companion:
             companion.memory.personas.write(persona, text, "hand")
             return _persona_view(companion, words, persona)
 
     @api.post("/personas/{persona}/restore")
     def restore(persona: Named, version: Version, base: Version, caller: CurrentCaller, words: InLanguage) -> View:
-        with _at_version(people, caller.person(), persona, base) as companion:
+        with _at_version(caller, persona, base) as companion:
             if version not in {one.version for one in companion.memory.personas.history(persona)}:
                 raise HTTPException(404, "Not Found")
             companion.memory.personas.restore(version)
@@ -442,9 +444,9 @@ def _add_personas(api: APIRouter, people: People) -> None:
 
 
 @contextmanager
-def _at_version(people: People, person: str, persona: Persona, base: int) -> Iterator[Companion]:
+def _at_version(caller: Caller, persona: Persona, base: int) -> Iterator[Companion]:
     """The companion, if a version is the one in force; 409 where another replaced it."""
-    with people.companion(person) as companion, companion.turns:
+    with caller.companion() as companion, companion.turns:
         if _newest_version(companion, persona) != base:
             raise HTTPException(409, "Conflict")
         yield companion
@@ -481,7 +483,7 @@ def _persona_view(companion: Companion, words: Words, persona: Persona) -> View:
 # -- imports
 
 
-class _Uploads:
+class Uploads:
     """The one file of each person that is being uploaded, in a private folder."""
 
     def __init__(self) -> None:
@@ -530,13 +532,19 @@ class _Uploads:
         return self._files[person]
 
 
-def _add_imports(api: APIRouter, people: People) -> None:
-    uploads = _Uploads()
+async def _get_uploads(request: Request) -> Uploads:
+    uploads: Uploads = request.app.state.uploads
+    return uploads
 
+
+CurrentUploads = Annotated[Uploads, Depends(_get_uploads)]
+
+
+def _add_imports(api: APIRouter) -> None:
     @api.get("/import")
     def imports(caller: CurrentCaller, words: InLanguage) -> list[View]:
         """What was imported, the newest first."""
-        with people.companion(caller.person()) as companion:
+        with caller.companion() as companion:
             return [
                 {
                     "number": one.number,
@@ -555,6 +563,7 @@ def _add_imports(api: APIRouter, people: People) -> None:
         at: Annotated[int, Body(ge=0, le=_LARGEST)],
         content: Annotated[str, Body()],
         caller: CurrentCaller,
+        uploads: CurrentUploads,
     ) -> View:
         """A part of a file, in base64, that begins at a byte of it; one at 0 begins an upload, in the place of another.
 
@@ -565,24 +574,25 @@ def _add_imports(api: APIRouter, people: People) -> None:
     @api.post("/import")
     async def run(
         caller: CurrentCaller,
+        uploads: CurrentUploads,
         words: InLanguage,
         server: ServerToken,
         me: Annotated[str, Body(max_length=_FILE_NAME, embed=True)] = "",
     ) -> Response:
         """Import what was uploaded. ``me`` is the person's name in a chat between people."""
         work = _import_work(words, uploads, caller.person(), me.strip())
-        return await start_work(people, words, caller.person(), work, server)
+        return await start_work(caller, words, work, server)
 
     @api.post("/import/{number}/undo")
     def undo(number: int, caller: CurrentCaller) -> View:
         """Undo a whole import, with everything learned from it; how many messages were removed."""
-        with people.companion(caller.person()) as companion, companion.turns, companion.maintenance.paused():
+        with caller.companion() as companion, companion.turns, companion.maintenance.paused():
             if number not in {one.number for one in companion.memory.imports.all()}:
                 raise HTTPException(404, "Not Found")
             return {"size": max(companion.memory.imports.take_back(number), default=0)}
 
 
-def _import_work(words: Words, uploads: _Uploads, person: str, me: str) -> Work:
+def _import_work(words: Words, uploads: Uploads, person: str, me: str) -> Work:
     """Read an upload into the memory; where it is not clear who the person is, ``names`` and the upload stays."""
 
     def work(companion: Companion, stop: CancelToken) -> Iterator[View]:

@@ -16,6 +16,7 @@ import pytest
 
 from domain.errors import UsageError
 from people import folder_of
+from tests.support.house import talks
 from tests.support.program import connected, run
 from tests.support.served import Server, here
 from tests.support.server import ScriptedServer, say
@@ -35,7 +36,7 @@ PATHS = [
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Server]:
     """Ann has a memory of her own and one of a system instruction, and a token; bob has a memory."""
-    with ScriptedServer() as model:
+    with ScriptedServer(talks) as model:
         model.script(*[say("Nice.")] * 3)
         settings = connected(model.base, EMBEDDING_MODEL="built-in", LOG_DIR=str(tmp_path / "logs"))
         with here(tmp_path, routers=lambda people: [], **settings) as server:

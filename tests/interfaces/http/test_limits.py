@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI
 
@@ -19,7 +19,9 @@ from interfaces.http.error_responses import Problem, Problems
 from interfaces.http.guards import Caller
 from interfaces.http.limits import LARGEST_BODY, LONGEST_TEXT, Limits, Quota, _Counted
 from interfaces.messages import Words
+from people import People
 from storage.registry import ProcessUsage
+from tests.support.house import talks
 from tests.support.program import connected
 from tests.support.served import Server, here, trying, until
 from tests.support.server import ScriptedServer, answer, delta, say, stream, whole
@@ -54,7 +56,7 @@ def test_a_streamed_answer_counts_until_its_last_byte_is_out(tmp_path: Path) -> 
 def test_who_has_used_up_the_tokens_of_a_day_is_told_to_come_again_tomorrow(tmp_path: Path) -> None:
     said = {"model": "m", "messages": [{"role": "user", "content": "My cat is called Douban."}]}
     used: dict[str, Any] = {"prompt_tokens": 700, "completion_tokens": 50, "total_tokens": 750}
-    with ScriptedServer() as model:
+    with ScriptedServer(talks) as model:
         settings = connected(model.base, EMBEDDING_MODEL="built-in", TOKENS_PER_DAY="1500")
         with here(tmp_path, **settings) as server:
             assert server.registry
@@ -72,7 +74,7 @@ def test_who_has_used_up_the_tokens_of_a_day_is_told_to_come_again_tomorrow(tmp_
 
 def test_the_chat_of_the_page_counts_and_who_has_used_up_a_day_can_still_look_and_erase(tmp_path: Path) -> None:
     used: dict[str, Any] = {"prompt_tokens": 700, "completion_tokens": 50, "total_tokens": 750}
-    with ScriptedServer() as model:
+    with ScriptedServer(talks) as model:
         settings = connected(model.base, EMBEDDING_MODEL="built-in", TOKENS_PER_DAY="750")
         with here(tmp_path, routers=lambda people: [], **settings) as server:
             model.script(stream(delta(content="Nice cat."), delta("stop"), {**delta(), "usage": used}))
@@ -92,7 +94,7 @@ def test_the_tokens_of_a_stream_count_as_they_are_told_or_estimated_and_a_new_da
     said = {"model": "m", "messages": [{"role": "user", "content": "cat " * 500}], "stream": True}
     day = [datetime(2026, 3, 1, 23, 0, tzinfo=UTC)]
     with (
-        ScriptedServer() as model,
+        ScriptedServer(talks) as model,
         here(
             tmp_path, clock=lambda: day[0], **connected(model.base, EMBEDDING_MODEL="built-in", TOKENS_PER_DAY="5")
         ) as server,
@@ -183,7 +185,7 @@ def test_a_request_that_names_a_person_twice_at_once_counts_once_for_them() -> N
 
     problems = Problems(Words("en"), logging.Logger("quiet", logging.CRITICAL))
     usage = Slow()
-    counted = _Counted(Limits(FastAPI(), problems, Quota(9, 2), usage=usage), Caller(None))
+    counted = _Counted(Limits(FastAPI(), problems, Quota(9, 2), usage=usage), Caller(None, cast(People, None)))
     with ThreadPoolExecutor(2) as at_once:
         assert [*at_once.map(counted.admit, ["ann", "ann"])] == [None, None]
     assert usage.begin("person ann", 2)

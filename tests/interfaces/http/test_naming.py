@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from people import ME, folder_of
+from tests.support.house import talks
 from tests.support.program import connected
 from tests.support.served import PATIENCE, Answer, Server, here, until
 from tests.support.server import ScriptedServer
@@ -42,7 +43,7 @@ CALLS: list[tuple[str, str, Any]] = [
 
 @pytest.fixture
 def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as server:
+    with ScriptedServer(talks) as server:
         yield server
 
 
@@ -65,7 +66,7 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One for all calls; each names a person of its own."""
-    with ScriptedServer() as model, naming(tmp_path_factory.mktemp("naming"), model) as server:
+    with ScriptedServer(talks) as model, naming(tmp_path_factory.mktemp("naming"), model) as server:
         yield server
 
 
@@ -214,7 +215,7 @@ def test_a_name_has_at_most_128_characters_however_many_bytes_these_are(served: 
 
 def test_requests_at_once_are_counted_for_each_person_of_a_token_for_many(tmp_path: Path) -> None:
     with (
-        ScriptedServer() as model,
+        ScriptedServer(talks) as model,
         here(tmp_path, **connected(model.base, EMBEDDING_MODEL="built-in", REQUESTS_AT_ONCE="1")) as server,
         ExitStack() as held,
     ):

@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 from tests.interfaces.http.running import Running, running
+from tests.support.house import talks
 from tests.support.served import PATIENCE
 from tests.support.server import ScriptedServer, answer, say, whole
 
@@ -38,7 +39,7 @@ ORDERS = {
 
 @pytest.fixture
 def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as server:
+    with ScriptedServer(talks) as server:
         yield server
 
 

@@ -22,13 +22,14 @@ from language.scripts import estimate_all
 from people import folder_of
 from storage.programs import FolderLock
 from tests.interfaces.http.running import Running, now, running
+from tests.support.house import talks
 from tests.support.served import PATIENCE, until
 from tests.support.server import Exchange, Play, ScriptedServer, answer, delta, say, status, stream, whole
 
 
 @pytest.fixture
 def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as server:
+    with ScriptedServer(talks) as server:
         yield server
 
 
@@ -41,7 +42,7 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Running]:
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, ScriptedServer]]:
     """One for all that is refused, after which nothing is stored; and its model."""
-    with ScriptedServer() as model, running(tmp_path_factory.mktemp("refusing"), model) as served:
+    with ScriptedServer(talks) as model, running(tmp_path_factory.mktemp("refusing"), model) as served:
         yield served, model
 
 
@@ -469,7 +470,7 @@ def test_a_program_of_one_person_speaks_for_that_person_whatever_it_calls_its_us
 
 
 def test_vectors_come_from_the_server_that_makes_them(tmp_path: Path, model: ScriptedServer) -> None:
-    with ScriptedServer() as other:
+    with ScriptedServer(talks) as other:
         with running(
             tmp_path, model, EMBEDDING_MODEL="e", EMBEDDING_API_BASE=other.base, EMBEDDING_API_KEY="sk-other"
         ) as served, openai.OpenAI(api_key="none", base_url=f"{served.base}/v1") as client:  # fmt: skip

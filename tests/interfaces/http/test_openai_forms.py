@@ -10,6 +10,7 @@ import openai
 import pytest
 
 from tests.interfaces.http.running import Running, running
+from tests.support.house import talks
 from tests.support.server import ScriptedServer, answer, delta, say, status, stream, usage_chunk
 
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object"}, "strict": False}
@@ -21,7 +22,7 @@ CALLS = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "ch
 
 @pytest.fixture
 def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as server:
+    with ScriptedServer(talks) as server:
         yield server
 
 
@@ -34,7 +35,7 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Running]:
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, ScriptedServer]]:
     """One for all that is refused, after which nothing is stored; and its model."""
-    with ScriptedServer() as model, running(tmp_path_factory.mktemp("refusing"), model) as served:
+    with ScriptedServer(talks) as model, running(tmp_path_factory.mktemp("refusing"), model) as served:
         yield served, model
 
 

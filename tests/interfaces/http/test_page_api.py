@@ -19,6 +19,7 @@ from interfaces.http.page import assets
 from interfaces.http.page.assets import preferred_language
 from tests.interfaces.http.remembered import remember
 from tests.interfaces.terminal.test_first_words import INTERVIEW, make_due
+from tests.support.house import marked, talks
 from tests.support.served import Server, here, until
 from tests.support.server import ScriptedServer, delta, hang, say, status, stream
 
@@ -27,7 +28,7 @@ PAGE = Path(assets.__file__).parent
 
 @pytest.fixture
 def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as server:
+    with ScriptedServer(talks) as server:
         yield server
 
 
@@ -422,7 +423,7 @@ def test_a_session_is_saved_in_stages_and_goes_on_when_something_is_said_in_it(
 ) -> None:
     model.script(say("One."))
     session = begun_in(served, text="A", session=None)
-    model.script(say("They said A."), say('{"notes": []}'))
+    model.answer = lambda request: '{"notes": []}' if marked(request, "notes") else "They said A."
     answer = served.ask("POST", f"/page/sessions/{session}/save", {})
     came = [json.loads(line) for line in answer.body.splitlines()]
     assert (came[0]["is"], came[-1]["is"]) == ("begun", "saved")

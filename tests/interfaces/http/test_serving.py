@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.interfaces.terminal.pseudo import ROOT, environment
+from tests.support.house import talks
 from tests.support.program import connected, run, stored
 from tests.support.served import Server, ended, here, program, started, trying, until
 from tests.support.server import Exchange, Play, ScriptedServer, say
@@ -28,7 +29,7 @@ TURN_PROGRAM = ROOT / "tests" / "interfaces" / "http" / "turn_program.py"
 
 @pytest.fixture
 def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as running:
+    with ScriptedServer(talks) as running:
         yield running
 
 

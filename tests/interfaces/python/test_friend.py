@@ -13,6 +13,7 @@ import pytest
 from domain import errors
 from interfaces.operations import OPERATIONS
 from interfaces.python import Friend
+from tests.support.house import talks
 from tests.support.server import ScriptedServer, say, status
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as server:
+    with ScriptedServer(talks) as server:
         yield server
 
 

@@ -60,7 +60,9 @@ def model() -> Iterator[ScriptedServer]:
 def opened(folder: Path, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch, **given: Any) -> SimpleMemSystem:
     monkeypatch.setenv("EMBEDDING_MODEL", "built-in")
     monkeypatch.setenv("LOG_DIR", str(folder / "logs"))
-    return SimpleMemSystem("k", "m", model.base, folder / "data", **given)
+    system = SimpleMemSystem("k", "m", model.base, folder / "data", **given)
+    system._friend._companion.maintenance.wait()  # or what is added is read by what looks for what is due
+    return system
 
 
 def test_the_published_example_gives_what_its_page_says(tmp_path: Path, model: ScriptedServer) -> None:
