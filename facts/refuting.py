@@ -275,7 +275,7 @@ _DECLINES = pattern_of(
     r"\b(?:said no|told (?:him|her|them) no|turned (?:it|that|him|her|them) down|declined|refused|didn'?t (?:reply|answer|go|bother)|no thanks)(?=\W*$|[,.;!]|\s+(?:but|because|cos|though|politely|again)\b)"
     r"|(?:说不用|说算了|没答应|没同意|拒绝|没[理回](?!来)|推掉|推了|没去|回绝|婉拒)了?[他她它]?们?了?(?=[^\u4e00-\u9fff]|$)"
 )
-_SAYS_NO = pattern_of(r"\b(?:said no|told \w+ no|turn\w* \w+ down|declin|refus)|拒绝|没答应|没同意|回绝|婉拒|推[掉了]")
+_REFUSAL = pattern_of(r"\b(?:refus|declin|turn\w* (?:\w+ )?down|s(?:aid|ays) no|told \w+ no)|[推拒]|回绝|婉")
 #: Whoever declined may have come round.
 _ACCEPTS = pattern_of(
     r"\b(?:then|later|eventually|finally|anyway|now|in the end|after all|still|did(?! ?n'?t)|do|doing|done|took|went|gave in|said yes|agreed|accepted|changed my mind|first|before)\b"
@@ -288,9 +288,8 @@ def _is_declined(statement: str, sentence: str, quoted: Sequence[str], around: s
     clause = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
     offered, *then = split_clauses(sentence[sentence.find(clause) :].casefold().replace("’", "'"))
     declined = _DECLINES.search(" | ".join([offered, *then[:1]]))
-    if not (declined and _OFFERS.search(offered)):
-        return False
-    if _OFFERS.search(statement) or _SAYS_NO.search(statement) or is_denial(statement):
+    says_so = _OFFERS.search(statement) or _REFUSAL.search(statement) or is_denial(statement)
+    if says_so or not (declined and _OFFERS.search(offered)):
         return False
     return not _ACCEPTS.search(_with_next(sentence, around).casefold())
 

@@ -42,9 +42,9 @@ from facts.comparing import Outcome, compare_facts, find_near
 from facts.cues import gives_own_name
 from facts.drafts import Answer, FactDraft, NoteDraft, NotesRead, read_answers, read_comparison, read_notes
 from facts.matters import check_matters
-from facts.slots import COMPANION, OWN_NAMES, PERSON, Names, known_people, slot_of, stated_names
+from facts.slots import COMPANION, OWN_NAMES, PERSON, Names, is_kin, known_people, slot_of, stated_names
 from facts.spans import material_of
-from language.scripts import Language
+from language.scripts import Language, unspaced_length
 from llm import Llm, names_for_prompt
 from memory import Memory
 from models.tasks import ExtractionTask
@@ -515,8 +515,15 @@ def _gives_name(work: _Work, fact: FactDraft, name: str, messages: Container[int
     return any(gives_own_name(own_words(message), name) for message in own)
 
 
+#: Whose relation somebody is, as a model may write it.
+_OF_WHOM = pattern_of(r"(?P<relation>[^()（）]+?) ?[(（](?P<owner>[^()（）]+)[)）]")
+
+
 def _rename_subject(subject: str, subjects: Mapping[str, str]) -> str:
-    """A subject with its owner's name replaced; a first name counts as the whole name."""
+    """A subject with its owner's name replaced; a first name counts as the whole name. 爸爸（陈默） is 陈默的爸爸."""
+    if (found := _OF_WHOM.fullmatch(subject)) and is_kin(found["relation"]):
+        of = "的" if unspaced_length(found["relation"]) else "'s "
+        subject = f"{found['owner']}{of}{found['relation']}"
     for own, word in ((own, word) for name, word in subjects.items() for own in (name, name.split()[0])):
         if subject == own:
             return word

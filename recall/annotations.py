@@ -22,11 +22,11 @@ from domain.recollection import Annotation, RecalledFact, RecalledMessage, Recal
 from domain.records import Message
 from domain.text import encode_json
 from language.scripts import estimate, language_of
-from language.times import TimeExpression, range_of, read_times
 from language.words import terms
 from storage.personas import split_sentences
 
 if TYPE_CHECKING:
+    from language.times import TimeExpression
     from storage.facts import Facts
     from storage.repositories import Repositories
 
@@ -413,8 +413,11 @@ def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts, today: str
 def _past_day_of(line: str, today: str) -> Iterator[Annotation]:
     """The latest day for which a quoting line plans something, if it is past: "exam next thursday", 21号之前要交."""
     found = _QUOTES.search(line)
-    said = range_of(found["said"] or found["zh"]) if found else None
-    if not found or not said or _NO_PLAN.search(found["words"]):
+    if not found or _NO_PLAN.search(found["words"]):
+        return
+    from language.times import range_of, read_times
+
+    if (said := range_of(found["said"] or found["zh"])) is None:
         return
     days = [_planned_day(one, found["words"], said.first) for one in read_times(found["words"], said.first)]
     day, over = max(filter(None, days), default=("", ""))

@@ -236,6 +236,21 @@ def test_p12_a_late_compaction_neither_orphans_a_round_nor_writes_back_what_is_g
     assert whole(tmp_path)
 
 
+def test_p12_a_late_compaction_writes_down_nothing_that_was_taken_back_meanwhile(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    with talkers(tmp_path, server) as (one, two):
+        for number in range(3):
+            one.do(f"said('This is number {number}.')")
+        slow = Slow(server, "fold")
+        one.begin("[str(notice) for notice in talk.compact_now()]")
+        with slow:
+            assert two.do(f"len(memory.rounds.undo({one.session!r}, 3)) and 1") == 1
+        assert one.answer() == []
+        assert summary_of(tmp_path, one.session) == ""
+    assert whole(tmp_path)
+
+
 def test_p12_a_round_never_goes_into_a_session_that_another_program_has_archived(
     tmp_path: Path, server: ScriptedServer
 ) -> None:

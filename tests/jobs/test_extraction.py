@@ -74,6 +74,23 @@ def test_what_was_said_is_known_and_rests_on_its_turns_after_a_save(opened, mind
         assert home.memory.messages.unread(session) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "restatement", "subject", "stored"),
+    [
+        ("Dad is having heart surgery.", "the user's dad is having heart surgery.", "Dad (the user)", "the user's Dad"),
+        ("我爸要放心脏支架。", "用户的爸爸要放心脏支架。", "爸爸（用户）", "用户的爸爸"),
+    ],
+)
+def test_a_relation_with_its_owner_in_brackets_is_whose_relation_it_is(
+    opened, mind, said, restatement, subject, stored
+):
+    mind.answers("notes", notes(noted(fact(1, restatement, "health", "surgery", subject=subject, about="other"))))
+    with opened() as home:
+        home.say(said)
+        saved(home)
+        assert [(one.subject, one.restatement) for one in home.memory.facts.all()] == [(stored, restatement)]
+
+
 def test_a_window_takes_two_calls_at_the_most_and_one_where_nothing_known_is_near(opened, mind):
     mind.answers("notes", notes(HAS_A_CAT), notes(LIVES_IN_LYON), notes(LIVES_IN_LYON))
     with opened(WINDOW_SIZE="4") as home:

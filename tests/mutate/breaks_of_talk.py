@@ -106,14 +106,6 @@ OF_TALK: tuple[Break, ...] = (
         (SURVIVORS + "test_p10_the_vectors_of_a_round_that_was_taken_back_leave_the_index",),
     ),
     Break(
-        "undo brings back what was erased after a reset",
-        "P10",
-        "conversation.py",
-        "        self.undoing.clear()\n        with",
-        "        with",
-        (SURVIVORS + "test_p10_what_was_erased_after_a_reset_is_not_brought_back_by_undo",),
-    ),
-    Break(
         "the program hands over nobody to scrub the history",
         "P11",
         "interfaces/terminal/wiring.py",
