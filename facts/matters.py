@@ -174,7 +174,7 @@ _CALLED_OFF = pattern_of(
     r"|\b(?:pull(?:ed|ing)|back(?:ed|ing)|dropp(?:ed|ing)) out\b|\b(?:bailed|chickened out|changed my mind|decided (?:not to|against))\b|\b(?:i'm|im|we're|we are|i am) not going\b"
     r"|\btook (?:it|that|this) off (?:me|us|my)\b|\b(?:gave|given|giving) (?:it|that|this) to\b|\bsomeone else\b|\b(?:don't|do not|dont) (?:have|need) to\b|\boff the hook\b|\bno need any ?more\b"
     r"|\b(?:nothing to do with|doesn't (?:concern|affect|apply to)) (?:me|us)\b|\bnot (?:my|our) (?:problem (?:any|now)|turn|class|team|kid|child)\b"
-    r"|(?:没|[关干])[我咱]们?(?:的|什么|啥|屁|毛)?事|[与跟和][我咱]们?(?:没关系|无关)|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|不用[我去交考]|不归我|换别人|退票|没(?:请|邀请)我",
+    r"|(?:没|[关干])[我咱]们?(?:的|什么|啥|屁|毛)?事|[与跟和][我咱]们?(?:没关系|无关)|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|不用[我去交考]|不归我|换别人|退票|没(?:请|邀请)我|(?<![没未])(?:推迟|改期)了(?=\W|$)",
     re.IGNORECASE,
 )
 #: It takes place on another day. Where it is said, and names one, the day before is void.

@@ -298,6 +298,7 @@ def test_what_is_said_of_something_else_neither_closes_nor_drops_nor_moves_a_mat
         ("Please don't ask about that.", "dropped"),
         ("I'd rather not talk about it.", "dropped"),
         ("取消了", "closed"),
+        ("推迟了", "closed"),
         ("我去不了了", "closed"),
         ("老师说推迟到下周一了", "closed"),
         ("学院通知改到下周一", "closed"),
