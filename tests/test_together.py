@@ -211,15 +211,22 @@ def test_p12_what_another_program_undoes_during_a_save_is_not_in_its_summary(
     assert whole(tmp_path)
 
 
+@contextmanager
+def compacting(one: Talker, server: ScriptedServer) -> Iterator[None]:
+    """While a program that said three things waits for the summary of a compaction."""
+    for number in range(3):
+        one.do(f"said('This is number {number}.')")
+    slow = Slow(server, "fold")
+    one.begin("[str(notice) for notice in talk.compact_now()]")
+    with slow:
+        yield
+
+
 def test_p12_a_late_compaction_neither_orphans_a_round_nor_writes_back_what_is_gone(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
     with talkers(tmp_path, server) as (one, two):
-        for number in range(3):
-            one.do(f"said('This is number {number}.')")
-        slow = Slow(server, "fold")
-        one.begin("[str(notice) for notice in talk.compact_now()]")
-        with slow:
+        with compacting(one, server):
             first = f"memory.messages.context({one.session!r})[0]"
             gone = f"memory.erasure.scope_of_messages([one.text_id for one in {first}.messages])"
             assert two.do(f"memory.erasure.remove({gone}) and 0 or 1") == 1
@@ -240,11 +247,7 @@ def test_p12_a_late_compaction_writes_down_nothing_that_was_taken_back_meanwhile
     tmp_path: Path, server: ScriptedServer
 ) -> None:
     with talkers(tmp_path, server) as (one, two):
-        for number in range(3):
-            one.do(f"said('This is number {number}.')")
-        slow = Slow(server, "fold")
-        one.begin("[str(notice) for notice in talk.compact_now()]")
-        with slow:
+        with compacting(one, server):
             assert two.do(f"len(memory.rounds.undo({one.session!r}, 3)) and 1") == 1
         assert one.answer() == []
         assert summary_of(tmp_path, one.session) == ""

@@ -261,17 +261,22 @@ def test_a_person_moves_with_the_memories_of_system_instructions_and_back_row_by
         assert everything_of(served, ann) == before
 
 
+def greet_as_friend_and_as_poet(registry: Registry) -> None:
+    """Store a round in two memories of one person."""
+    number = registry.add_instruction("me", "Poet", "Answer in verse.").number
+    for place in (registry.place_of("me"), registry.place_of("me", number)):
+        of = opened(made(place))
+        Rounds(of).store(of.sessions.start().session_id, "Hello.", "Hello!", at(0), "stop")
+        of.database.close()
+
+
 def test_every_memory_that_moved_into_a_database_is_looked_at_by_a_server(tmp_path: Path) -> None:
     clock, ann = SetStamp().clock, f"looked at {tmp_path}"
     with (
         closing(Registry(tmp_path / "served" / "registry.db", clock, own_database(tmp_path))) as served,
         closing(Registry(tmp_path / "first" / "registry.db", clock)) as first,
     ):
-        number = first.add_instruction("me", "Poet", "Answer in verse.").number
-        for place in (first.place_of("me"), first.place_of("me", number)):
-            of = opened(made(place))
-            Rounds(of).store(of.sessions.start().session_id, "Hello.", "Hello!", at(0), "stop")
-            of.database.close()
+        greet_as_friend_and_as_poet(first)
         move_person(served, ann, tmp_path / "first", opened, outwards=False)
         (poet,) = served.instructions(ann)
         assert sorted(served.take_due(8), key=str) == sorted([(ann, None), (ann, poet.number)], key=str)
@@ -295,11 +300,7 @@ def test_a_move_that_is_killed_right_after_a_commit_leaves_what_it_moved_to_be_l
         closing(Registry(tmp_path / "served" / "registry.db", clock, own_database(tmp_path))) as served,
         closing(Registry(tmp_path / "first" / "registry.db", clock)) as first,
     ):
-        number = first.add_instruction("me", "Poet", "Answer in verse.").number
-        for place in (first.place_of("me"), first.place_of("me", number)):
-            of = opened(made(place))
-            Rounds(of).store(of.sessions.start().session_id, "Hello.", "Hello!", at(0), "stop")
-            of.database.close()
+        greet_as_friend_and_as_poet(first)
         for moved in (1, 2):
             with pytest.raises(KeyboardInterrupt):
                 move_person(served, ann, tmp_path / "first", opens, outwards=False)
