@@ -20,6 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
+from weakref import ref
 
 import config
 from domain.events import MemoryAnswer, Replied
@@ -62,13 +63,16 @@ class Closing(Protocol):
 def close_at_exit(opened: ExitStack, *pools: Workers) -> None:
     """Close what is ``opened`` when Python ends, unless it is closed by then, and wait for its threads.
 
-    A thread that is inside a native library while Python ends crashes the program.
+    A thread that is inside a native library while Python ends crashes the program. Of what is closed nothing is kept
+    but the pools whose threads still run, which keep them.
     """
+    running = [ref(pool) for pool in pools]
 
     def close() -> None:
         opened.close()
-        for pool in pools:
-            pool.finish(_AT_THE_END)
+        for found in running:
+            if pool := found():
+                pool.finish(_AT_THE_END)
 
     atexit.register(close)
 

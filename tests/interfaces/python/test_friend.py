@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import runpy
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
@@ -17,6 +19,7 @@ from interfaces.operations import OPERATIONS
 from interfaces.python import Friend
 from tests.interfaces.terminal.pseudo import environment
 from tests.support.house import talks
+from tests.support.served import until
 from tests.support.server import ScriptedServer, say, status
 from tests.support.warm import Piped
 
@@ -174,6 +177,13 @@ def test_a_program_cannot_add_what_was_erased_and_sees_that_something_was(
         (one,) = friend.erased().erasures
         assert (one.messages, one.reason, one.proof.traces_left) == (1, "person", 0)
         assert secret not in str(one)
+
+
+def test_of_a_friend_that_is_closed_nothing_is_kept_until_the_program_ends(tmp_path: Path) -> None:
+    with Friend(tmp_path / "data", settings={"EMBEDDING_MODEL": "built-in"}) as friend:
+        pools = [ref(friend._people.index_workers), ref(friend._people.scheduler.pool)]
+    del friend
+    until(lambda: gc.collect() >= 0 and not any(pool() for pool in pools))
 
 
 def test_a_program_that_closes_nothing_ends_once_its_threads_have_come_to_a_stop(tmp_path: Path) -> None:
