@@ -87,6 +87,8 @@ class MessageTable:
         #: The number of the newest message here; 0 if empty.
         self.last_seq = 0
         self.has_named = False
+        #: The numbers of messages, and of the sessions of summaries, by id, as far as they were asked for.
+        self.numbers: dict[Kind, dict[str, int]] = {"conversation": {}, "summary": {}}
         self._size = 0
         self._last_of: dict[int, int] = {}
         self._session_ends: Numbers | None = None
@@ -229,14 +231,15 @@ def _find_messages(
     table: MessageTable, postings: Mapping[str, Postings], dense: Mapping[int, float], hidden: Flags
 ) -> FoundMessages:
     """The results of the indexes as rows of the table, without ``hidden`` rows."""
-    none = np.zeros(0, np.int64)
-    entries = np.concatenate([none, *(posting.seqs for posting in postings.values())])
-    counts = np.concatenate([none, *(posting.counts for posting in postings.values())])
-    term = np.repeat(np.arange(len(postings)), [len(posting.seqs) for posting in postings.values()])
+    none, each = np.zeros(0, np.int64), postings.values()
+    entries = np.concatenate([none, *[posting.seqs for posting in each]])
+    counts = np.concatenate([none, *[posting.counts for posting in each]])
+    term = np.repeat(np.arange(len(postings)), [len(posting.seqs) for posting in each])
     rows, known = table.rows(entries)
-    seqs = np.array(sorted(dense), np.int64)
-    dense_rows, near = table.rows(seqs)
-    similarity = np.array([dense[seq] for seq in seqs[near].tolist()], np.float32)
+    seqs = np.fromiter(dense, np.int64, len(dense))
+    order = seqs.argsort()
+    dense_rows, near = table.rows(seqs[order])
+    similarity = np.fromiter(dense.values(), np.float32, len(dense))[order][near]
     shown, near_shown = ~hidden[rows], ~hidden[dense_rows]
     return FoundMessages(
         tuple(postings),
@@ -376,8 +379,10 @@ _FAINT = 0.3
 _NAMED_AFTER = 0.3
 #: The word tables whose number of rows is needed.
 _SUMMED: tuple[WordTable, ...] = ("summary", "fact")
-#: The number of what is still in an index and no longer stored.
-_GONE = -1
+#: What was read of a term that was not read: up to no row.
+_UNREAD: tuple[int, Postings | None] = (0, None)
+#: So many numbers are kept by id.
+_MOST_NUMBERS = 50_000
 #: How many vectors are requested; in a large history only as many messages as the pool takes.
 _NEAR_TURNS, _NEAR_SUMMARIES = 300, 60
 _KINDS: tuple[Kind, ...] = ("conversation", "summary")
@@ -445,11 +450,9 @@ class CandidateSearch:
         #: The number of the present session.
         self.present = archive.sessions.number_of(hidden.session_id)
         #: By table and term: the cap that it was read with, and its rows, where those are not more.
-        self._read: dict[tuple[WordTable, str], tuple[int, Postings | None]] = {}
+        self._read: dict[WordTable, dict[str, tuple[int, Postings | None]]] = {name: {} for name in WORD_TABLES}
         self._fitting = cache(self._find_fitting)
         self._totals = {table: self._words.rows(table) for table in _SUMMED}
-        #: The numbers of messages, and of the sessions of summaries, by id.
-        self._numbers: dict[Kind, dict[str, int]] = {"conversation": {}, "summary": {}}
         self._messages: dict[int, Message | None] = {}
         self._near: dict[tuple[bytes, Kind], _Similarities] = {}
         self._gathered: dict[Question, _Gathered] = {}
@@ -477,7 +480,7 @@ class CandidateSearch:
         )
         with ThreadPoolExecutor(1, "recall") as pool:
             searched: list[Callable[[], Sequence[_Similarities]]] = [
-                partial(self._by_vector, vector) for vector in vectors
+                lambda vector=vector: [self._nearest(vector, kind) for kind in _KINDS] for vector in vectors
             ]
             if len(self._table) > _WHOLE and any(vector is not None for vector in vectors):
                 searched = [pool.submit(one).result for one in searched]
@@ -497,11 +500,7 @@ class CandidateSearch:
         table = self._table
         postings = self._read_postings("message", asked.terms)
         near_messages, near_summaries = nearest()
-        seqs = self._numbers["conversation"]
-        new = [text_id for text_id in near_messages if text_id not in seqs]
-        seqs |= dict.fromkeys(new, _GONE) | (self._archive.messages.numbers_of(new) if new else {})
-        dense = {seqs[text_id]: similarity for text_id, similarity in near_messages.items()}
-        dense.pop(_GONE, None)
+        dense = self._by_number("conversation", near_messages)
         found = _find_messages(table, postings, dense, self._hidden_rows)
         faint = np.array([term in asked.faint for term in found.terms], np.bool_)
         rows_with = np.bincount(found.term, minlength=len(found.terms)).astype(np.float32)
@@ -572,7 +571,7 @@ class CandidateSearch:
             (table, terms, most)
             for table in WORD_TABLES
             for most in dict.fromkeys(caps.values())
-            if (terms := [term for term, cap in caps.items() if cap == most > self._cap_read(table, term)])
+            if (terms := [t for t, cap in caps.items() if cap == most > self._read[table].get(t, _UNREAD)[0]])
         ]
 
     def _read_words(self, wanted: Iterable[tuple[WordTable, list[str], int]]) -> bool:
@@ -586,9 +585,10 @@ class CandidateSearch:
         return True
 
     def _fetch_postings(self, table: WordTable, terms: Sequence[str], cap: int) -> None:
-        if new := [term for term in terms if self._cap_read(table, term) < cap]:
+        read = self._read[table]
+        if new := [term for term in terms if read.get(term, _UNREAD)[0] < cap]:
             found = self._words.postings(table, new, cap)
-            self._read |= {(table, term): (cap, found.get(term)) for term in new}
+            read |= {term: (cap, found.get(term)) for term in new}
 
     def _read_postings(self, table: WordTable, terms: Sequence[str]) -> Mapping[str, Postings]:
         """The messages that contain each term. Nothing is read twice for one round.
@@ -596,17 +596,13 @@ class CandidateSearch:
         Terms in too many rows are left out, the longer the question the sooner; a history that is ranked whole loses
         nothing.
         """
-        cap = self._cap(terms)
+        cap, read = self._cap(terms), self._read[table]
         if not self._read_words([(table, list(terms), cap)]):
             return {}
-        found = {term: self._read[table, term][1] for term in terms}
-        return {term: posting for term, posting in found.items() if posting and len(posting.seqs) <= cap}
+        return {term: rows for term in terms if (rows := read[term][1]) and len(rows.seqs) <= cap}
 
     def _cap(self, terms: Sequence[str]) -> int:
         return _WHOLE if len(self._table) <= _WHOLE else _ROWS // max(len(terms), _FEW_TERMS)
-
-    def _cap_read(self, table: WordTable, term: str) -> int:
-        return self._read.get((table, term), (0, None))[0]
 
     def _find_fitting(self, table: WordTable, terms: Sequence[str]) -> tuple[Numbers, Floats]:
         return _best_fitting(self._read_postings(table, terms), self._totals[table])
@@ -657,9 +653,24 @@ class CandidateSearch:
 
     # -- vectors -----------------------------------------------------------------------------------------
 
-    def _by_vector(self, vector: Vector | None) -> Sequence[_Similarities]:
-        """The nearest messages and summaries."""
-        return [self._nearest(vector, kind) for kind in _KINDS]
+    def _by_number(self, kind: Kind, hits: _Similarities) -> dict[int, float]:
+        """The similarity of messages, or of the sessions of summaries, by number; what is gone is left out."""
+        known = self._table.numbers[kind]
+        numbers: dict[str, int] = {text_id: known[text_id] for text_id in hits.keys() & known.keys()}
+        if new := [text_id for text_id in hits if text_id not in numbers]:
+            if kind == "conversation":
+                read = self._archive.messages.numbers_of(new)
+            else:
+                read = self._archive.summaries.sessions_of(text_ids=new)  # type: ignore[assignment]
+            self._keep_numbers(kind, read)
+            numbers |= read
+        return {numbers[text_id]: similarity for text_id, similarity in hits.items() if text_id in numbers}
+
+    def _keep_numbers(self, kind: Kind, new: Mapping[str, int]) -> None:
+        known = self._table.numbers[kind]
+        if len(known) > _MOST_NUMBERS:
+            known.clear()
+        known |= new
 
     def _nearest(self, vector: Vector | None, kind: Kind) -> _Similarities:
         """The nearest texts of a kind, searched once for each vector."""
@@ -675,11 +686,7 @@ class CandidateSearch:
         """(S,) the similarity of each session's summary; at least the lowest returned."""
         if not hits:
             return None
-        session_of = self._numbers["summary"]
-        new = [text_id for text_id in hits if text_id not in session_of]
-        session_of |= dict.fromkeys(new, _GONE) | self._archive.summaries.sessions_of(text_ids=new)  # type: ignore[arg-type]
-        known = {session_of[text_id]: similarity for text_id, similarity in hits.items()}
-        return _scores_by_number(known, sessions, min(hits.values()))
+        return _scores_by_number(self._by_number("summary", hits), sessions, min(hits.values()))
 
     def _search_vectors(self, vector: Vector | None, kind: Kind, limit: int) -> _Similarities:
         if vector is None or self._vectors is None:
@@ -694,7 +701,8 @@ class CandidateSearch:
             else:
                 self._log_missing("index")
             return {}
-        self._numbers[kind] |= {hit.text_id: hit.number for hit in hits if hit.number is not None}
+        if hits and hits[0].number is not None:
+            self._keep_numbers(kind, {hit.text_id: hit.number for hit in hits if hit.number is not None})
         return {hit.text_id: hit.similarity for hit in hits}
 
     def _short_rows(self, rows: Sequence[int]) -> set[int]:
