@@ -273,10 +273,10 @@ class Selector:
         """
         latest: dict[str, float] = {}
         order: list[tuple[float, tuple[int, int], int]] = []
-        for place, row in sorted((self._place_of(row), row) for row in chosen):
+        for at, row in sorted((self._place_of(row), row) for row in chosen):
             session = laid.read[row].session_id
             latest[session] = max(latest.get(session, 0.0), seconds_of(laid.read[row].timestamp))
-            order.append((latest[session], place, row))
+            order.append((latest[session], at, row))
         recalled: list[RecalledMessage] = []
         for _, (_, place), row in sorted(order):
             one, said, hit = laid.read[row], laid.said[row], chosen[row]
