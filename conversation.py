@@ -226,8 +226,10 @@ class TurnSteps:
         said = [without_quotations(words) for _, words in request.before[-_RECENT - 1 :]]
         text, recent, session_id = request.text, said[-_RECENT:], request.session_id
         try:
-            near = sum(map(estimate, matter_records(request.coming, "en", self.clock(), "")))
-            limits = replace(self._limits, tokens=max(1, self._limits.tokens - near)) if near else self._limits
+            limits = self._limits
+            if request.coming:
+                near = sum(map(estimate, matter_records(request.coming, "en", self.clock(), "")))
+                limits = replace(limits, tokens=max(1, limits.tokens - near))
             found = self.memory.recall(build_queries(said, text), session_id, self.clock(), limits, recent=recent)
             planned = request.plan and not found.chapters
             if planned and wants_plan(self.settings.recall_planning, text, len(found.ranked)):

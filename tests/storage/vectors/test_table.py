@@ -76,7 +76,7 @@ def test_lancedb_is_loaded_without_the_client_of_its_service_which_can_be_import
         "name = 'lance_namespace_urllib3_client'; assert not {name, f'{name}.api'} & set(sys.modules)\n"
         "import lance_namespace_urllib3_client as client; client.TableApi, client.api"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[3])
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=HOUSE)
 
 
 def test_importing_the_memory_imports_nothing_heavy() -> None:
