@@ -210,6 +210,7 @@ class _Comparison:
             elif fact.text_id not in placed and (
                 any(_is_said_with(fact, one) for one in values)
                 or _is_deed(fact, elsewhere=fact.text_id in self._elsewhere)
+                or self._goes_before_plan(fact)
             ):
                 self._new[fact.text_id] = replace(fact, single=False)
             else:
@@ -220,6 +221,13 @@ class _Comparison:
                         change = Change(one.text_id, "changes", _counts_from(fact, one), fact.text_id)
                         self._changes.setdefault(one.text_id, change)
         return [fact for fact in facts if fact in kept]
+
+    def _goes_before_plan(self, fact: NewFact) -> bool:
+        """Whether a fact that calls nothing changed is of a slot that changes on a later day: notice given on a flat."""
+        ahead = any(
+            one.slot == fact.slot and one.stance == "planned" and _is_ahead(one) for one in self._listed
+        )
+        return ahead and not (fact.start or _CHANGES.search(fact.restatement))
 
     def _merge_repeated(self, slot: Slot, facts: Sequence[NewFact]) -> None:
         """Store each value of a multi-valued slot once; of a plan that was put off, the later day counts."""
@@ -331,16 +339,22 @@ class _Comparison:
     # --- doubts
 
     def raise_doubts(self, doubts: Sequence[DoubtDraft], shown: Sequence[Fact]) -> None:
-        """Doubt facts that may no longer hold after a change of home, job or partner, or a death."""
+        """Doubt facts that may no longer hold after a change of home, job or partner, or a death.
+
+        A model's doubt has the cause that it names, and begins with it; a plan is one if its day is known.
+        """
         triggers = [fact for fact in self.facts_to_store() if self._is_trigger(fact)]
         for draft in doubts:
+            named = self._listed[draft.new - 1 : draft.new] if draft.new > 0 else triggers[:1]
+            real = (one for one in named if one.basis == "verified" and one.stance in ("stated", "planned"))
+            by = next((one for one in real if triggers or _is_ahead(one)), None)
             if not 0 < draft.known <= len(shown):
                 self.ignored["not shown"] += 1
-            elif not triggers:
+            elif not by:
                 self.ignored["doubt without a change"] += 1
             else:
-                by = self._listed[draft.new - 1] if 0 < draft.new <= len(self._listed) else triggers[0]
-                self._doubt_fact(shown[draft.known - 1], by if by in triggers else triggers[0])
+                cause = self._dropped.get(by.text_id, by.text_id)
+                self._doubt_fact(shown[draft.known - 1], replace(by, text_id=cause))
         for trigger in triggers:
             for fact in (known for known in self._known.values() if _hangs_on(known, trigger)):
                 self._doubt_fact(fact, trigger, "ends" if _is_death(trigger) else "doubts")
@@ -462,6 +476,11 @@ def _with_day_ahead(fact: NewFact, listed: Iterable[NewFact]) -> NewFact:
         and not about.isdisjoint(telling_terms(one.restatement) - own)
     )
     return replace(fact, start=min(days, default=""))
+
+
+def _is_ahead(fact: Fact | NewFact) -> bool:
+    """Whether a fact begins after it was said."""
+    return fact.start > fact.said[: len(fact.start)]
 
 
 def _is_death(fact: Fact | NewFact) -> bool:

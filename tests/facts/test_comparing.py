@@ -289,6 +289,45 @@ def test_a_doubt_of_the_model_is_followed_only_beside_a_change_on_which_things_h
     assert compare_facts([tea], known, known, [], [DoubtDraft(3, 1)]).changes == ()
 
 
+@pytest.mark.parametrize(
+    ("over", "last_day", "boss"),
+    [
+        ("Mara and Tom are over.", "Mara's last day at Brightwater is 2025-08-22.", "Gareth is Mara's boss."),
+        ("陈默和小雅分手了。", "陈默在百灵的最后一天是2025年8月22日。", "老韩是陈默的老板。"),
+    ],
+)
+def test_a_doubt_of_the_model_has_the_cause_and_the_day_of_the_fact_that_it_names(
+    over: str, last_day: str, boss: str
+) -> None:
+    tom = new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")
+    known = list(arrived([tom, new_fact("boss", "boss", "Gareth", "2025-03-01T20:00:01+00:00", text=boss)]).values())
+    ended = new_fact("over", "relationship status", "over", "2025-07-12T22:00:00+00:00", end="2025-07-06", text=over)
+    leaves = {"start": "2025-08-22", "stance": "planned", "text": last_day}
+    last = new_fact("last", "last day", "the 22nd", "2025-07-12T22:00:01+00:00", **leaves)
+    for window, doubt in (([ended, last], 2), ([last], 1)):
+        changes = compare_facts(window, known, known, [], [DoubtDraft(2, doubt)]).changes
+        assert [(one.when, one.by) for one in changes if one.fact == "boss"] == [("2025-08-22", "last")]
+    no_day = [replace(last, start="")]
+    assert compare_facts(no_day, known, known, [], [DoubtDraft(2, 1)]).ignored == {"doubt without a change": 1}
+
+
+@pytest.mark.parametrize(
+    ("home", "notice", "plan"),
+    [
+        ("Mara lives in a small flat in Headingley.", "Mara has given notice on her flat.", "Mara is moving to York."),
+        ("陈默住在浦东的一套小房子里。", "陈默把房子退租了。", "陈默要搬到苏州去。"),
+    ],
+)
+def test_notice_that_is_given_ends_nothing_before_the_day_of_the_plan(home: str, notice: str, plan: str) -> None:
+    before = new_fact("home", "home", home, "2025-03-01T20:00:00+00:00", text=home)
+    gives = new_fact("notice", "home", notice, "2025-08-30T18:00:00+00:00", text=notice)
+    moves = new_fact("plan", "home", plan, gives.said, start="2025-10-18", stance="planned", text=plan)
+    assert arrived([before], [gives, moves])["home"].current
+    moved = new_fact("moved", "home", "York", "2025-10-25T18:00:00+00:00")
+    assert arrived([before], [gives, moves], [moved])["home"].replaced_by == "moved"
+    assert not arrived([before], [gives])["home"].current
+
+
 @pytest.mark.parametrize(("end", "since"), [("2025-09", "2025-09"), ("", "2025-10-01T20:00:00+00:00")])
 def test_a_bond_that_is_told_as_over_makes_doubtful_what_hung_on_it(end: str, since: str) -> None:
     tom = new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")
