@@ -544,6 +544,33 @@ def test_the_nearest_known_facts_are_shown_and_only_so_many() -> None:
     assert find_near([], known) == ()
 
 
+@pytest.mark.parametrize(
+    ("attribute", "old", "new", "hangs", "idle"),
+    [
+        ("home", "a small flat in Headingley", "Fishergate in York", "The gym is two streets from Mara's flat.",
+         "Mara read a book about the flat, part {}."),
+        ("住处", "浦东的小房子", "苏州园区", "健身房离陈默的小房子两条街。", "陈默读了一本讲小房子的书，第{}章。"),
+        ("death", "", "died", "Mara has a cat, Pickle.", "Mara likes what Pickle likes, part {}."),
+        ("去世", "", "走了", "陈默养了一只猫，叫汤圆。", "陈默喜欢汤圆喜欢的东西，第{}样。"),
+    ],
+)  # fmt: skip
+def test_what_names_a_home_that_changes_or_who_died_is_compared_though_others_name_it_too(
+    attribute: str, old: str, new: str, hangs: str, idle: str
+) -> None:
+    dies = "Pickle" if hangs.isascii() else "汤圆"
+    day = "2025-03-01T20:00:{:02}+00:00"
+    before = [new_fact("old", attribute, old, day.format(0), text=old)] if old else []
+    hanging = new_fact("hangs", "note" if old else "pet", hangs, day.format(1), text=hangs, single=False)
+    named = [new_fact(f"n{n}", "book", f"{n}", day.format(n + 2), text=idle.format(n)) for n in range(6)]
+    others = [new_fact(f"o{n}", "walk", f"{n}", day.format(n + 10), text=f"York 苏州 died 走了 {n}") for n in range(9)]
+    subject = {} if old else {"subject": dies}
+    change = new_fact(
+        "new", attribute, new, "2025-10-25T20:00:00+00:00", text=f"{dies} {new}" if not old else new, **subject
+    )
+    known = list(arrived(before, [hanging], named, others).values())
+    assert "hangs" in {fact.text_id for fact in find_near([change], known, most=9)}
+
+
 def test_a_name_that_was_misheard_is_near_by_its_rare_words() -> None:
     wrong = new_fact(
         "wrong", "name", "Annette", "2025-03-29T19:30:00+00:00", subject="Annette", text="Annette is Mara's sister."
