@@ -215,7 +215,7 @@ def test_a_round_takes_three_trips_to_the_server(server: Server, tmp_path: Path)
 
 
 @pytest.mark.parametrize("facts", [False, True])
-def test_a_recall_takes_four_trips_and_seven_with_facts_and_finds_what_it_finds_in_a_file(
+def test_a_recall_takes_four_trips_and_six_with_facts_and_finds_what_it_finds_in_a_file(
     server: Server, tmp_path: Path, facts: bool
 ) -> None:
     found: list[Recollection] = []
@@ -247,7 +247,7 @@ def test_a_recall_takes_four_trips_and_seven_with_facts_and_finds_what_it_finds_
                 found.append(own.find(asks, Recollection()))
 
         recall()
-    assert trips(server, recall, tmp_path / "trace") == (7 if facts else 4)
+    assert trips(server, recall, tmp_path / "trace") == (6 if facts else 4)
     in_file, first, again = ([(one.text_id, one.annotations) for one in each.messages] for each in found)
     assert in_file == first == again
     assert [one.facts for one in found] == [found[0].facts] * 3
