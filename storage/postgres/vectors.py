@@ -100,22 +100,24 @@ class PostgresVectors:
         """Search no more; safe to call twice."""
         self._model, self.state = "", "closed"
 
-    def search(self, vector: Vector, *, kind: Kind, exclude_session: str | None, limit: int) -> list[Hit]:
-        """The nearest rows of one type, best first, none of the excluded session.
+    def search(self, *vectors: Vector, kind: Kind, exclude_session: str | None, limit: int) -> list[list[Hit]]:
+        """For each vector the nearest rows of one type, best first, none of the excluded session.
 
-        Raises StorageError when there is no place for a vector like this one.
+        Raises StorageError when there is no place for a vector like one of them.
         """
         if self.state != "ready":
             raise errors.StorageError("index.not_ready", state=self.state)
         if limit < 1 or not self._model:
-            return []
+            return [[] for _ in vectors]
         try:
-            query = normalise(vector, self._dimension)
+            queries = [normalise(vector, self._dimension) for vector in vectors]
         except errors.EmbeddingError as fault:
             raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
-        cells, given = (self._model, self._dimension), query.astype("<f2").data
-        asked = (given, self._model, kind, exclude_session or "", *cells, given, self._searched, *cells, limit)
-        return [Hit(*row) for row in self._database.run(_NUMBERED[kind], *asked)]
+        cells, found = (self._model, self._dimension), list[list[Hit]]()
+        for given in (query.astype("<f2").data for query in queries):
+            asked = (given, self._model, kind, exclude_session or "", *cells, given, self._searched, *cells, limit)
+            found.append([Hit(*row) for row in self._database.run(_NUMBERED[kind], *asked)])
+        return found
 
     @property
     def has_table(self) -> bool:

@@ -54,7 +54,8 @@ class Life:
 
     def search(self, vector: Vector, exact: int = 50, searched: float = 0.375, limit: int = 10) -> list[Hit]:
         """The nearest messages, where cells are made of more than ``exact``."""
-        return self.opened(exact, searched).search(vector, kind="conversation", exclude_session=None, limit=limit)
+        (found,) = self.opened(exact, searched).search(vector, kind="conversation", exclude_session=None, limit=limit)
+        return found
 
     def opened(self, exact: int = 50, searched: float = 0.375) -> PostgresVectors:
         vectors = PostgresVectors(self.store.database, self.store.folder, exact, searched)
