@@ -35,7 +35,7 @@ from facts.evidence import (
     weakest_stance,
 )
 from facts.figures import Figures, correct_figures, wrong_figure
-from facts.refuting import find_fault, mentions_kin
+from facts.refuting import Around, find_fault, mentions_kin
 from facts.restating import is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
@@ -129,6 +129,7 @@ class _Checking:
 
     def __init__(self, window: SpokenWindow, names: Names, new_id: Callable[[], str]) -> None:
         self._window = window
+        self._around = Around(window.words)
         self._names = names
         self._own = frozenset((*names.person, *names.companion))
         self._new_id = new_id
@@ -367,14 +368,7 @@ class _Checking:
         subject = claim.draft.subject if claim.draft and not spoken else ""  # who speaks of oneself needs no name
         said = " ".join(each.text for each in (quoted or [each for source in sources for each in source.sentences]))
         if fault := find_fault(
-            claim.text,
-            subject,
-            claim.about,
-            others,
-            tops,
-            self._window.words,
-            said,
-            [quote.words for quote in claim.quotes],
+            claim.text, subject, claim.about, others, tops, self._around, said, [quote.words for quote in claim.quotes]
         ):
             return fault, claim.stance
         of_companion = claim.about == "companion"

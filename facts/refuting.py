@@ -8,9 +8,10 @@ about. They were tuned on one half of labelled drafts; ``python -m bench.evidenc
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
@@ -173,13 +174,50 @@ _GRAVE = tuple(
 )  # fmt: skip
 
 
+class Around:
+    """All that was said around some sentences, with cached properties."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def plain(self) -> str:
+        """It in lower case, with plain apostrophes."""
+        return _plain(self.text)
+
+    @cached_property
+    def corrected(self) -> Sequence[_Corrected]:
+        """The numbers that somebody took back and excused themselves for."""
+        return [one for one in _corrections_in(self.plain) if _SORRY.search(one.before)]
+
+    @cached_property
+    def _words(self) -> Mapping[str, int]:
+        return Counter(_WORD.findall(self.text))
+
+    @cached_property
+    def _pieces(self) -> Collection[str]:
+        return frozenset(self.text.split())
+
+    def is_name(self, word: str) -> bool:
+        """Whether a word with a capital is twice in it, and never without."""
+        return min(self._words[part] for part in _WORD.findall(word)) > 1 and word.casefold() not in self._pieces
+
+
+_WORD = pattern_of(r"\w+")
+_SILENCE = Around("")
+
+
+def _plain(text: str) -> str:
+    return text.casefold().replace("’", "'")
+
+
 def find_fault(
     statement: str,
     subject: str,
     about: About,
     others: Collection[str],
     evidence: Sequence[Sentence],
-    around: str = "",
+    around: Around = _SILENCE,
     said: str = "",
     quoted: Sequence[str] = (),
 ) -> str:
@@ -202,10 +240,10 @@ def find_fault(
         return "opinion"
     if _DAILY.search(statement.casefold()) and all(map(_is_said_seldom, evidence)):
         return "every day"
-    plain = around.casefold().replace("’", "'")
-    if around and any(claim.search(statement.casefold()) and not cue.search(plain) for claim, cue in _GRAVE):
+    stated = statement.casefold()
+    if around.text and any(claim.search(stated) and not cue.search(around.plain) for claim, cue in _GRAVE):
         return "unsaid"
-    if _is_corrected(statement, [each.casefold().replace("’", "'") for each in (*sentences, said)], plain):
+    if _is_corrected(statement, (*sentences, said), around):
         return "number"
     if _is_miscounted(statement, sentences) or any(_is_of_another_label(statement, each) for each in sentences):
         return "number"
@@ -230,7 +268,7 @@ _OF_THE_PAST = pattern_of(
 )
 
 
-def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around: str) -> bool:
+def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around: Around) -> bool:
     """Whether what a statement says is so was so only once: "used to take one", 原先一片.
 
     It is so again, or something else is, where another clause has words of the statement that this one lacks, or all.
@@ -283,7 +321,7 @@ _ACCEPTS = pattern_of(
 )
 
 
-def _is_declined(statement: str, sentence: str, quoted: Sequence[str], around: str) -> bool:
+def _is_declined(statement: str, sentence: str, quoted: Sequence[str], around: Around) -> bool:
     """Whether a statement gives as so what was only offered, and declined at once: "she offered, I said no"."""
     clause = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
     offered, *then = split_clauses(sentence[sentence.find(clause) :].casefold().replace("’", "'"))
@@ -298,10 +336,10 @@ def _is_declined(statement: str, sentence: str, quoted: Sequence[str], around: s
 _NEXT = 150
 
 
-def _with_next(sentence: str, around: str) -> str:
+def _with_next(sentence: str, around: Around) -> str:
     """A sentence with what was said right after it."""
-    at = around.find(sentence)
-    return around[at : at + len(sentence) + _NEXT] if at >= 0 else sentence
+    at = around.text.find(sentence)
+    return around.text[at : at + len(sentence) + _NEXT] if at >= 0 else sentence
 
 
 _PARTED = pattern_of(r",(?!\d)|[;，；。、]| and | but | while ")
@@ -352,6 +390,7 @@ _MUTUAL = pattern_of(
     r"me?et|marr|dat(?:e|ing)|divorc|hug|kiss|argu|fight|fought|split|danc|kn[eo]w|chat|talk|sp[eo]|play|wed"
 )
 _BEFORE_A_DEED = pattern_of(r"[\w'’-]+")
+_BEHIND_BE = pattern_of(r"\b(?:was|were|been|being|got|is|are) (?=(?P<deed>[\w'’-]+))")
 
 
 def _does_another(statement: str, subject: str, about: About, quoted: Sequence[str]) -> bool:
@@ -365,9 +404,8 @@ def _does_another(statement: str, subject: str, about: About, quoted: Sequence[s
         (each for each in words if each not in _AUXILIARY and not each.endswith("ly") and each not in ("'s", "s")), ""
     )
     wanted = terms(deed)
-    passive = re.search(
-        rf"\b(?:was|were|been|being|got|is|are) {re.escape(deed)}", statement.casefold()
-    ) and not deed.endswith("ing")
+    behind_be = (found["deed"] for found in _BEHIND_BE.finditer(statement.casefold()))
+    passive = not deed.endswith("ing") and any(word.startswith(deed) for word in behind_be)
     if not wanted or passive or _MUTUAL.match(deed) or words[:1] in (["and"], ["'s"], ["s"], ["or"]):
         return False
     doers = set()
@@ -410,7 +448,7 @@ def is_tale(evidence: Sentence) -> bool:
     return _STORY.search(evidence.text.casefold()) is not None or _is_story(evidence.text, evidence)
 
 
-def is_about_another(evidence: Sentence, around: str) -> bool:
+def is_about_another(evidence: Sentence, around: Around) -> bool:
     """Whether a sentence is about somebody else alone: "my neighbour flies to Rome"."""
     speaks_of_self = _FIRST_PERSON.search(evidence.text.casefold()) or _SELF.search(evidence.text)
     return not speaks_of_self and any(_is_of_another("", one, around) for one in split_clauses(evidence.text))
@@ -434,10 +472,12 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     """
     if _ALMOST.search(statement.casefold()):
         return False
-    wanted = set(terms(re.sub(r"\w+ing\b", "", statement)))
     plain = [one.casefold() for one in sentences]
-    rest = {term for one in plain for term in terms(_ALMOST.pattern.sub(" ", one))}
     words = [each["rest"] or each["word"] or each["han"] or "" for one in plain for each in _ALMOST.all_in(one)]
+    if not words:
+        return False
+    wanted = set(terms(re.sub(r"\w+ing\b", "", statement)))
+    rest = {term for one in plain for term in terms(_ALMOST.pattern.sub(" ", one))}
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
@@ -449,12 +489,14 @@ _UNIT = (
 _WRONG = rf"(?:\b(?:not|no longer)|(?<!是)不是)\s?[£$€]?(?P<wrong>{_FIGURE}){_UNIT.format('unit')}"
 #: A number that is taken back beside the right one: "145, not 155", "not 155, it's 145", 是145不是155.
 _CORRECTIONS = (
-    pattern_of(
-        rf"(?P<right>{_FIGURE}){_UNIT.format('other')}[\s,;.，；。—–-]*(?:(?:and|sorry|it's|i mean)[\s,]*)*{_WRONG}"
+    Guarded(
+        "not|no longer|不是",
+        rf"(?P<right>{_FIGURE}){_UNIT.format('other')}[\s,;.，；。—–-]*(?:(?:and|sorry|it's|i mean)[\s,]*)*{_WRONG}",
     ),
-    pattern_of(
+    Guarded(
+        "not|no longer|不是",
         rf"{_WRONG}(?P<other>)[\s,;.，；。—–-]*(?:(?:but|it's|its|it is|it was|i mean|i meant|rather|actually|sorry|only|just"
-        rf"|that's|make it|而|其实|应该|是)[\s,，]*)*[£$€]?(?P<right>{_FIGURE})"
+        rf"|that's|make it|而|其实|应该|是)[\s,，]*)*[£$€]?(?P<right>{_FIGURE})",
     ),
 )
 #: What begins a correction of something said before.
@@ -464,26 +506,32 @@ _SORRY = pattern_of(
 _SORRY_BEFORE = 30
 
 
-def _is_corrected(statement: str, sentences: Sequence[str], around: str) -> bool:
+class _Corrected(NamedTuple):
+    """A number that is taken back in a text, what it counts, and what stands before."""
+
+    wrong: str
+    units: Collection[str]
+    before: str
+
+
+def _corrections_in(plain: str) -> Iterator[_Corrected]:
+    """The numbers that a text takes back and does not say again, of something else."""
+    for found in (each for pattern in _CORRECTIONS for each in pattern.all_in(plain)):
+        wrong, behind = found["wrong"], plain[found.end() :]
+        if found["right"] != wrong and not re.search(rf"(?<![\d.,:]){re.escape(wrong)}(?![.,:]?\d)", behind):
+            units = {one for one in (found["unit"], found["other"]) if one}
+            yield _Corrected(wrong, units, plain[max(0, found.start() - _SORRY_BEFORE) : found.start()])
+
+
+def _is_corrected(statement: str, sentences: Sequence[str], around: Around) -> bool:
     """Whether a number of a statement was taken back, in its sentences or by who excuses themselves elsewhere."""
     stated = [] if is_denial(statement) else asserted_numbers(statement)
-    for text in (*sentences, around) if stated else ():
-        for found in (each for pattern in _CORRECTIONS for each in pattern.finditer(text)):
-            before = text[max(0, found.start() - _SORRY_BEFORE) : found.start()]
-            if (text is around and not _SORRY.search(before)) or found["right"] == found["wrong"]:
-                continue
-            if re.search(rf"(?<![\d.,:]){re.escape(found['wrong'])}(?![.,:]?\d)", text[found.end() :]):
-                continue  # it is said again, of something else
-            counted = re.search(
-                rf"(?<!\d){re.escape(found['wrong'])}(?!\d){_UNIT.format('unit')}", statement.casefold()
-            )
-            units = {
-                one.removesuffix("s").replace("日", "号")
-                for one in (found["unit"], found["other"], counted and counted["unit"])
-                if one
-            }
-            if len(units) < 2 and any(found["wrong"] in forms for forms in stated):
-                return True
+    own = (each for one in sentences for each in _corrections_in(_plain(one))) if stated else ()
+    for wrong, units, _ in (*own, *(around.corrected if stated else ())):
+        counted = re.search(rf"(?<!\d){re.escape(wrong)}(?!\d){_UNIT.format('unit')}", statement.casefold())
+        named = {one.removesuffix("s").replace("日", "号") for one in (*units, counted and counted["unit"]) if one}
+        if len(named) < 2 and any(wrong in forms for forms in stated):
+            return True
     return False
 
 
@@ -533,20 +581,21 @@ _OPENING_NAME = pattern_of(
 )
 
 
-def _opens_with_name(clause: str, statement: str, around: str) -> str:
+def _opens_with_name(clause: str, statement: str, around: Around) -> str:
     """The name that a clause begins with, if a statement does not mention it; else "".
 
     A word with a capital is a name where the conversation has it so in the middle of a sentence, or twice.
     """
     found = _OPENING_NAME.search(clause) or _NICKNAME.search(clause)
     name = found["name"] if found else ""
-    third = re.match(rf"\W*(?:\w+ )?{re.escape(name)} (?!was\b|has\b|does\b|always\b)[a-z]+[a-rt-z]s\b", clause)
-    known = (
-        not name.isascii()
-        or bool(third)
-        or (len(re.findall(rf"\b{re.escape(name)}\b", around)) > 1 and name.casefold() not in around.split())
-    )
-    return name if name and known and name.casefold() not in statement.casefold() else ""
+    if not found or name.casefold() in statement.casefold():
+        return ""
+    third = _A_WORD_BEFORE.fullmatch(clause, 0, found.start("name")) and _DOES.match(clause, found.end("name"))
+    return name if not name.isascii() or third or around.is_name(name) else ""
+
+
+_A_WORD_BEFORE = pattern_of(r"\W*(?:\w+ )?")
+_DOES = pattern_of(r" (?!was\b|has\b|does\b|always\b)[a-z]+[a-rt-z]s\b")
 
 
 def _governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
@@ -565,7 +614,7 @@ def _governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> s
     return best
 
 
-def _is_of_another(statement: str, clause: str, around: str) -> bool:
+def _is_of_another(statement: str, clause: str, around: Around) -> bool:
     """Whether a clause is about somebody, and a statement about the person mentions no one else."""
     plain, stated = clause.casefold(), statement.casefold()
     named = _opens_with_name(clause, statement, around)

@@ -17,7 +17,7 @@ from datetime import date, time, timedelta
 from functools import lru_cache, partial
 from typing import Literal, TypeVar
 
-from domain.patterns import holds_any, pattern_of
+from domain.patterns import Guarded, pattern_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
 from language.numbers import CHINESE_COUNT, ENGLISH_COUNT, parse_count, parse_number
 
@@ -87,8 +87,9 @@ def read_times(text: str, reference: date) -> tuple[TimeExpression, ...]:
     """
     plain = _fold_case(text)
     found: list[TimeExpression] = []
-    for rule in _RULES:
-        if not holds_any(plain, rule.needs):
+    present = {part for part in _NEEDED if part in plain}
+    for rule in _RULES if present else ():
+        if rule.needs.isdisjoint(present):
             continue
         matches = list(rule.pattern.finditer(plain))
         for match in matches:
@@ -219,7 +220,7 @@ class _Rule:
     ``read`` returns the ranges of a match: the meant one, if the rule is ``certain``, then other possible ones.
     """
 
-    needs: tuple[str, ...]
+    needs: frozenset[str]
     pattern: re.Pattern[str]
     read: Callable[[re.Match[str], date], Sequence[TimeRange]]
     kind: Kind
@@ -690,7 +691,7 @@ def _read_nothing(match: re.Match[str], reference: date) -> _Readings:
 
 def _add_hours(plain: str, found: Sequence[TimeExpression]) -> Iterator[TimeExpression]:
     """The expressions with adjacent clock times added; any other clock time is an expression of its own."""
-    clocks = [(match.span(), hours) for match in _CLOCK.finditer(plain) if (hours := _hours_of(match))]
+    clocks = [(match.span(), hours) for match in _CLOCK.all_in(plain) if (hours := _hours_of(match))]
     for one in found:
         adjacent = next((clock for clock in clocks if _is_adjacent(plain, clock[0], (one.start, one.end))), None)
         if adjacent is None:
@@ -844,11 +845,12 @@ _AND = re.compile(r"\s*(?:and|和|与)\s*")
 _BETWEEN = pattern_of(r"\bbetween\b|之间", re.IGNORECASE)
 _BETWEEN_CLOCK = pattern_of(r"[ ,，的]*(?:at|on|by|around|about|from)?(?: the)?\s*")
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-_CLOCK = pattern_of(
+_CLOCK = Guarded(
+    "0|1|2|3|4|5|6|7|8|9|noon|midday|midnight|o'clock| past | to |点|點|时",
     rf"(?<![a-z\d:.])(?:(?P<beyond>half past|(?:a )?quarter (?:past|to)|(?<!from )(?:five|ten|twenty(?:[ -]five)?) (?:past|to)) (?P<h3>{_HOUR})(?! (?:years?|o'clock|days|weeks|months|hours|minutes)\b)|(?P<h1>\d{{1,2}})(?:[:.](?P<m1>\d\d))? ?(?P<mark>[ap]\.?m\b\.?)"
     rf"|(?P<h2>\d{{1,2}}):(?P<m2>\d\d)(?!:?\d)|(?P<h4>{_HOUR}) o'clock|(?P<word>noon|midday|midnight))"
     rf"|(?:(?P<zh_part>{_ZH_PARTS})|(?<=\x00)(?!一[点點](?![钟半整刻三\d]))|(?=[\d{_HAN}两]{{1,3}}[点點](?:钟|半|整|[一三]刻|[一二三四五]十[一二三四五六七八九]?分?(?![{_HAN}\d个])|[0-5]\d分?(?!\d))))"
-    rf"(?P<h5>\d{{1,2}}|[{_HAN}两]{{1,3}})[点點时](?:钟)?(?P<m5>半|一刻|三刻|整|\d{{1,2}}分?|[{_HAN}]{{1,3}}分?)?"
+    rf"(?P<h5>\d{{1,2}}|[{_HAN}两]{{1,3}})[点點时](?:钟)?(?P<m5>半|一刻|三刻|整|\d{{1,2}}分?|[{_HAN}]{{1,3}}分?)?",
 )
 _LUNAR_MONTH = r"[正一二三四五六七八九十冬腊]{1,2}月"
 #: A day that is, or may be, of the lunar calendar: it is only repeated, never converted.
@@ -889,7 +891,8 @@ def _rule(
     *,
     certain: bool = True,
 ) -> _Rule:
-    return _Rule(tuple(needs.split("|")) if isinstance(needs, str) else needs, pattern_of(pattern), read, kind, certain)
+    parts = needs.split("|") if isinstance(needs, str) else needs
+    return _Rule(frozenset(parts), pattern_of(pattern), read, kind, certain)
 
 
 # fmt: off
@@ -997,3 +1000,5 @@ _RULES = (
     _rule("天|日|周|星期|礼拜|月|年|小时|分钟|钟头", _ZH_AMOUNT, _read_duration, certain=False),
 )
 # fmt: on
+#: What the rules look for before they are tried.
+_NEEDED = frozenset[str]().union(*(rule.needs for rule in _RULES))
