@@ -323,6 +323,8 @@ class _Checking:
         key = tuple(source.place for source in (*sources, *answered))
         if key not in self._figures:
             texts = [TextFigures(one.text, said) for one in answered]
+            # Whoever tells of a text that they pass on takes its figures from there.
+            texts += [TextFigures(source.message.words, said) for source in sources if source.spoken_by_person]
             self._figures[key] = Figures((*(source.figures for source in sources), *texts))
         figures = self._figures[key]
         quoted = " ".join(one.text for one in _quoted_sentences(claim.quotes, sources))
@@ -397,8 +399,8 @@ class _Checking:
         """Whether only a question of yes or no has the words of a claim, and its answer says neither."""
         if asks_openly(question.text) or ends_or_denies(claim.text) or any(one.is_agreement for one in sources):
             return False
-        figures = frozenset().union(*(source.figures.numbers for source in sources))
-        if any(source.own_days for source in sources) or any(figures & each for each in asserted_numbers(claim.text)):
+        figures = Figures(source.figures for source in sources)
+        if any(source.own_days for source in sources) or any(map(figures.bears_number, asserted_numbers(claim.text))):
             return False
         people = telling_terms(" ".join(self._find_people(claim)))
         said = frozenset().union(*(telling_terms(one.text) for one in sources))

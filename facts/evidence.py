@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -165,8 +165,12 @@ class TextFigures:
 
     @cached_property
     def clock_times(self) -> frozenset[time]:
-        """The times of day in it, also bare hours; one before noon may mean the afternoon."""
+        """The times of day in it, also bare hours and so many minutes away; one before noon may mean the afternoon."""
         found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
+        if found and _IN_MINUTES.search(self.text):
+            minutes = [int(each) for each in self.numbers if each.isdecimal() and int(each) < 60]
+            moments = [datetime.combine(self._written, at) for at in found]
+            found |= {(at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one)}
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
 
     @cached_property
@@ -325,6 +329,7 @@ _LIST = pattern_of(
     r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4})*[和跟与、][\u4e00-\u9fff]"
 )
 _LISTED = pattern_of(r",? (?:and|&) |, |[、和跟与]")
+_IN_MINUTES = pattern_of(r"\bmin(?:ute)?s?\b|分钟", re.IGNORECASE)
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
 _BARE_HOUR = pattern_of(

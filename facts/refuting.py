@@ -28,7 +28,8 @@ _FICTION = rf"(?:novel|story|book|film|movie|play|script|campaign|game)\b(?! (?:
 #: A dream, or a tale: what follows may belong to it.
 _DREAM = (
     r"\b(?:(?:i|and|we|just) dream(?:t|ed)(?! (?:of|for)\b)|nightmare|in (?:my|the|a|that) (?:\w+ )?dream"
-    r"|(?:had|have|having) (?:a|an|this|that|the) (?:\w+ )?dream(?! (?:of|job|house|home|car)\b)"
+    r"|(?:(?:had|have|having) (?:a|an|this|that|the) (?:\w+ )?|(?:weird|strange|odd|craz|mad|bad|funn|awful|horribl|wild)\w* )"
+    r"dream(?! (?:of|job|house|home|car)\b)"
     r"|role.?play\w*|once upon a time)\b"
     r"|梦[见到]|做了?个?[^，。！]{0,4}梦(?!想)|从前有"
 )
@@ -98,7 +99,7 @@ _MY_KIN = (
 #: The subject at the beginning of a clause that is somebody else.
 _OTHER_SUBJECT = pattern_of(
     rf"^\W*(?:(?:and|but|so|because|since|as|well|then|though|although|that|btw|guess what)\W+)*"
-    rf"(?:(?:his|her|their) [a-z]+|(?:he|she)(?:'?s|'d|d|'?ll)?|(?:my|our) (?:\w+ )?(?:{_KIN}|{_ROLES})s?|mum|mom|dad|gran|grandma|grandpa)\b"
+    rf"(?:it'?s (?:my )?(?:{_KIN}) (?:who|that)|(?:his|her|their) [a-z]+|(?:he|she)(?:'?s|'d|d|'?ll)?|(?:my|our) (?:\w+ )?(?:{_KIN}|{_ROLES})s?|mum|mom|dad|gran|grandma|grandpa)\b"
     rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是|对了)?(?:(?:我|咱)(?:们?家?的?)?[大小老二三堂表]?(?:{_MY_KIN})|(?:{_KIN_HAN}))(?!的|[和跟与]我)"
     rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是)?[他她](?!们|的)"
     rf"|^[他她]们?(?:的|家|公司|单位)|^[男女]的|^[^我咱，]{{0,8}}[那这]个?(?:男的|女的|人|家伙|小子|姑娘)(?!的)|^(?:人家|对方)",
@@ -254,10 +255,17 @@ def find_fault(
     if any(once) or any(_is_the_wrong_one(statement, each) for each in quoted or sentences):
         return "polarity"
     clauses = [_governing_clause(statement, each, quoted) for each in sentences]
-    of_another = about == "person" and not others and all(_is_of_another(statement, one, around) for one in clauses)
+    compared = any(map(_THAN_THE_SPEAKER.search, sentences))
+    of_another = (
+        about == "person"
+        and not (others or compared)
+        and all(_is_of_another(statement, one, around) for one in clauses)
+    )
     return "subject" if of_another or _does_another(statement, subject, about, quoted or sentences) else ""
 
 
+#: What says of another tells as much of the speaker: "seven minutes quicker than me", 比我大两岁.
+_THAN_THE_SPEAKER = pattern_of(r"\b(?:than|as) (?:me|i|us|mine)\b|[比跟和]我(?!们?[爸妈哥姐弟妹])", re.IGNORECASE)
 #: What was so once, in words, and what shows that a statement says so.
 _BYGONE = pattern_of(
     r"(?<!get )(?<!got )(?<!getting )(?<!am )(?<!i'm )(?<!im )(?<!are )(?<!'re )\bused to (?P<deed>[a-z]+)"
@@ -273,8 +281,7 @@ def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around
 
     It is so again, or something else is, where another clause has words of the statement that this one lacks, or all.
     """
-    words = next((each for each in quoted if each in sentence.text), sentence.text)
-    clause = _best_clause(statement, words)
+    clause = _whole_clause(statement, sentence.text, quoted)
     found = _BYGONE.search(clause.casefold().replace("’", "'"))
     if not found or _OF_THE_PAST.search(statement) or is_denial(clause) or is_denial(statement):
         return False
@@ -598,13 +605,24 @@ _A_WORD_BEFORE = pattern_of(r"\W*(?:\w+ )?")
 _DOES = pattern_of(r" (?!was\b|has\b|does\b|always\b)[a-z]+[a-rt-z]s\b")
 
 
-def _governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
-    """The clause with the subject of the one that says a statement: itself, or one before it.
-
-    It is looked for in the quoted words, else in all of the sentence.
-    """
+def _whole_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
+    """The clause that says most of a statement, in the quoted words if the sentence has them, else in all of it."""
     best = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
-    best = next((each for each in split_clauses(sentence) if best in each), best)
+    return next((each for each in split_clauses(sentence) if best in each), best)
+
+
+#: A thing of which the clause is: "scan's a week on friday", "the rent is due".
+_HAS_SUBJECT = pattern_of(
+    r"^(?:(?:the|a|my|our) )?(?!(?:he|she|it|that|this|there|here|what|who|where|how|let)\b)[a-z]+(?:'s|’s| is| was)\b"
+    r"(?! (?:\w+(?:'s|’s| is| was)|gone|got|been|had)\b)"
+)
+
+
+def _governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
+    """The clause with the subject of the one that says a statement: itself, or one before it."""
+    best = _whole_clause(statement, sentence, quoted)
+    if _HAS_SUBJECT.match(best):
+        return best
     before = split_clauses(sentence[: sentence.find(best) + len(best)])
     for clause in reversed(before):
         if _FIRST_PERSON.search(clause.casefold()) or _OTHER_SUBJECT.search(clause) or "我" in clause:
@@ -614,11 +632,19 @@ def _governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> s
     return best
 
 
+#: What somebody wants of the speaker, who need not be named.
+_FOR_THE_SPEAKER = pattern_of(
+    r"\b(?:requires?|insists?|demands?|expects?)\b|[他她]们?(?:要求|规定|不让|允许|不许|批准|安排)|(?:公司|单位|领导|老板)(?:要求|规定|不让|不许)"
+)
+
+
 def _is_of_another(statement: str, clause: str, around: Around) -> bool:
     """Whether a clause is about somebody, and a statement about the person mentions no one else."""
     plain, stated = clause.casefold(), statement.casefold()
     named = _opens_with_name(clause, statement, around)
     if not (_OTHER_SUBJECT.search(clause) or named) or _FIRST_PERSON.search(plain):
+        return False
+    if _FOR_THE_SPEAKER.search(plain):
         return False
     if named and re.search(r"\b(?:my|our|your|you)\b|我|咱|[他她]", plain):
         return False

@@ -19,7 +19,7 @@ from typing import Literal, TypeVar
 
 from domain.patterns import Guarded, pattern_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
-from language.numbers import CHINESE_COUNT, ENGLISH_COUNT, parse_count, parse_number
+from language.numbers import CHINESE_COUNT, ENGLISH_COUNT, ORDINAL, parse_count, parse_number
 
 #: The expressions of this many texts are cached: a statement is read repeatedly.
 _TEXTS_CACHED = 512
@@ -803,6 +803,7 @@ _MONTH = (
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
 _DAY_NUMBER = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
+_ORDINAL_DAY = rf"(?:(?:twenty|thirty)[ -])?(?:{ORDINAL})"
 _ZH_UNTIL = r"(?:[到至-](?P<until>\d{1,2}|[一二三四五六七八九十]{1,3})[日号])?"
 _ZH_THIRD = r"(?P<zh_third>[初中底末]|[上中下]旬)?"
 _UNTIL = r"(?: ?(?:-|–|to|and) ?(?P<until>\d{1,2})(?:st|nd|rd|th)?)?"
@@ -810,7 +811,7 @@ _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _HAN = "一二三四五六七八九十"
 _ZH_MONTH = rf"(?<![个\d{_HAN}])(?P<month>1[0-2]|[1-9]|0[1-9]|十[一二]?|[一二三四五六七八九])"
 _ZH_DAY = rf"(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})"
-_ZH_PLAIN_YEAR = r"(?P<year>(?:(?:19|20)\d\d|[一二][〇零九][〇零一二三四五六七八九]{2}|(?<!\d)(?:0\d|[5-9]\d)(?=年(?![前后来以级])))年)"
+_ZH_PLAIN_YEAR = r"(?P<year>(?:(?:19|20)\d\d|[一二][〇零九][〇零一二三四五六七八九]{2}|(?<!\d)(?:0\d|[5-9]\d)(?=年(?![前后来以级]))|[〇零五六七八九][〇零一二三四五六七八九](?=年(?:生|出生|毕业)))年)"
 _ZH_YEAR = _ZH_PLAIN_YEAR.removesuffix(")") + "|[今去明后]年|大?前年)"
 _UNIT = r"(?P<unit>minute|hour|day|night|week|fortnight|month|year|decade)s?"
 _ZH_AMOUNT = (
@@ -933,6 +934,8 @@ _RULES = (
     # days and months without a year
     _rule(_MONTHS_SHORT, rf"\b{_MONTH}(?:,(?= (?:the )?\d+(?:st|nd|rd|th)\b))?\s+(?:the )?{_DAY_NUMBER}{_UNTIL}(?!\d|:|\s?[ap]m)\b", _read_date, "day"),
     _rule(_MONTHS_SHORT, rf"\b{_DAY_NUMBER}{_UNTIL}\s+(?:of\s+)?{_MONTH}\b", _read_date, "day"),
+    _rule(_MONTHS_SHORT, rf"\b(?P<day>{_ORDINAL_DAY}) of {_MONTH}", _read_date, "day"),
+    _rule(_MONTHS_SHORT, rf"\b{_MONTH} (?:the |(?=(?:twenty|thirty)[ -]))(?P<day>{_ORDINAL_DAY})\b", _read_date, "day"),
     _rule("月", rf"{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
     _rule("月", r"(?<!\d)(?P<month>1[0-2]|[1-9])月(?P<day>[12]\d|3[01]|[1-9])(?![\d个天人次点:：.])", _read_date, "day"),
     _rule(_WHICH_WORDS, rf"\b{_WHICH} {_MONTH}(?! \d)(?!(?<=this may) {_AFTER_MAY}\b)", _read_month_away, "month"),
