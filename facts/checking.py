@@ -417,7 +417,8 @@ class _Checking:
         wanted = telling_terms(claim.text) - telling_terms(" ".join(self._find_people(claim)))
         strange = sum(self._window.lacks_terms(frozenset({term})) for term in wanted)
         forms = (telling_terms(claim.value), telling_terms_of_value(claim.value))
-        return 2 * strange >= len(wanted) and all(map(self._window.lacks_terms, forms))
+        unheard = 2 * strange >= len(wanted) and all(map(self._window.lacks_terms, forms))
+        return unheard and not any(self._window.is_like_a_word(term, _SIMILAR_NAME) for term in forms[0])
 
     # --- names
 
@@ -433,11 +434,15 @@ class _Checking:
         if language_of(claim.text) not in {source.language for source in sources}:
             return ()  # names are spelt in another script
         before = () if of_companion else self._window.before(sources)
+        # 多伦多 for Toronto
+        spelt = any(name not in claim.text for source in sources for name in latin_names(source.text))
         for name in _names_of(claim):
             place = self._window.source_of(name, (*sources, *before), of_companion)
             if isinstance(place, Source):
                 lenders.append(place)
-            elif place is None and not self._window.is_like_a_word(name, _SIMILAR_NAME):
+            elif place is None and not (
+                self._window.is_like_a_word(name, _SIMILAR_NAME) or (spelt and unspaced_length(name))
+            ):
                 return None
         subject = claim.subject
         owner, _, relation = subject.rpartition("的")

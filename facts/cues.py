@@ -293,7 +293,7 @@ def laughs_aside(text: str) -> bool:
     plain = text.casefold()
     laugh = None if _JOKED.search(plain) else _LAUGHS.search(plain)
     before = plain[: laugh.start()].rstrip() if laugh else ""
-    return not before.endswith((",", "，")) and len(split_clauses(before)) > 1
+    return len(split_clauses(before)) > 1
 
 
 # --- agreeing

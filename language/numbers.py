@@ -120,10 +120,10 @@ _COMPARES = pattern_of(
     r"|[比多少大小差共每减加涨降跌胖瘦成%]|又|平分|平摊",
     re.IGNORECASE,
 )
-#: "Three of us plus my mother-in-law", 三口加上婆婆.
+#: "Three of us plus my mother-in-law", 三口加上婆婆; who will be 81 is 80.
 _AND_ONE = pattern_of(
     r"\b(?:plus|counting|including|as well as|along with)\b|\b(?:one|an?) (?:\w+ )?(?:more|less|fewer|older|younger)\b"
-    r"|加上|算上|连上|再加|[大小多少]一",
+    r"|\bturn(?:s|ing)? |(?:'ll|\bwill) be \w+|[快要满][\d一二三四五六七八九十]+周?岁|加上|算上|连上|再加|[大小多少]一",
     re.IGNORECASE,
 )
 #: "Thirty per cent down", 首付三成.

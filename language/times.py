@@ -100,13 +100,13 @@ def read_times(text: str, reference: date) -> tuple[TimeExpression, ...]:
 
 
 def _in_named_months(one: TimeExpression, text: str, reference: date) -> TimeExpression:
-    """A day of the month ("this October, the 18th") may belong to any month named in the text."""
-    if one.kind != "day of month":
+    """A day of the month ("this October, the 18th"; 三月底，26号) may belong to any month named in the text."""
+    if one.kind != "day of month" and not (one.kind == "day" and _BARE_DAY.fullmatch(text[one.start : one.end])):
         return one
     more: list[TimeRange] = []
-    for name in _A_MONTH.findall(text.lower()):
+    for name in (*_A_MONTH.findall(text.lower()), *_ZH_A_MONTH.findall(text)):
         with suppress(ValueError):  # there is no 31st of April
-            day = one.possible[0].first.replace(month=MONTH_NAMES.index(name) + 1)
+            day = one.possible[0].first.replace(month=_month_number(name))
             more += _in_near_years(TimeRange(day, day, yearly=True), reference)
     return replace(one, possible=(*one.possible, *more))
 
@@ -838,6 +838,8 @@ _WHOLE = r"(?:all|whole|entire|throughout|during|over)(?: of| the| this| that)*"
 _IN = r"(?:in|during|since|of|by|until|till|til|before|after|from|around|to|for|through|and|between|or|early|mid|late)"
 _ANY_YEAR = pattern_of(r"(?:19|20)\d\d")
 _A_MONTH = pattern_of(rf"\b(?:{_MONTH_LONG})\b")
+_BARE_DAY = pattern_of(r"[^月]*[日号]")
+_ZH_A_MONTH = pattern_of(rf"(?<![个\d{_HAN}])(1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月")
 _EVERY = pattern_of(
     r"\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times)\b|days\b|[每逢隔]|天天|年年"
 )
@@ -970,7 +972,7 @@ _RULES = (
     _rule("all|whole|entire|throughout|during|over|in", rf"\b(?:{_WHOLE}|in the|in) (?P<whole>spring|summer|autumn|fall|winter)\b", _read_so_far),
     _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+(?P<unit>week|weekend|month|year)\b(?! old)", _read_unit),
     _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+{_SEASON}\b", _read_season),
-    _rule("每|逢", r"每(?:逢|个|隔)?(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])", _read_chinese_weekday, "weekday", certain=False),
+    _rule("每|逢", r"每(?:逢|个|隔)?(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])(?![章次个回篇本趟节期封天])", _read_chinese_weekday, "weekday", certain=False),
     _rule(_WEEKDAY_WORDS, rf"(?P<which>上+个?|下+个?|这个?|本)(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天1-7])(?![一二三四五六七八九十\d])(?P<part>{_ZH_PARTS}|早|晚)?", _read_chinese_weekday, "weekday"),
     _rule("末|周|礼拜|星期", r"(?P<which>上+个?|下+个?|这个?|本)?(?P<unit>周末)", _read_unit),
     _rule(_WEEKDAY_WORDS, r"(?P<which>上+个?|下+个?|这个?|本)(?P<unit>周|星期|礼拜)(?!围|边|期)", _read_unit),
