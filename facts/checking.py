@@ -498,7 +498,7 @@ class _Checking:
         wanted = self._window.without_own_names(telling_terms(basis.claim.text)) - telling_terms(subject)
         telling = [each for each in clauses if len(clauses) == 1 or wanted & telling_terms(each)]
         words = TextFigures("，".join(telling), said, ahead=basis.claim.ahead)
-        return () if words.counts_days else words.own_days
+        return words.own_days if words.own_days and not words.counts_days else ()
 
     def _check_day(self, day: str, figures: Figures) -> str:
         if not day:

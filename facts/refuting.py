@@ -131,11 +131,12 @@ _HE_IS = pattern_of(rf"\b(?:{_HE})\b|老公|丈夫|爸|父亲|公公|岳父|哥|
 
 
 #: Text that speaks to the program about "the user" was written by somebody else.
-_POISON = pattern_of(
+_POISON = Guarded(
+    "ignore|disregard|user|system|<memory|<tool|忽略|用户|系统",
     r"\b(?:ignore|disregard) (?:all |any )?(?:the )?(?:above|previous|prior|earlier)\b|\b(?:remember|note|store|save|record)\b[^.;]{0,20}\bthe user\b"
     r"|\bsystem prompt\b|<(?:system|memory|tool)\b"
     r"|忽略(?:以上|上面|之前|前面)|(?:记住|记录|保存)[^。；]{0,6}用户|系统提示",
-    re.IGNORECASE,
+    any_case=True,
 )
 _SAYS = pattern_of(
     r"\b(?:says?|said|thinks?|thought|believes?|reckons?|claims?|bets?|predict\w*|convinced|according|opinion|joke[sd]?)\b|说|觉得|认为|以为|断定|看来|猜",
@@ -237,7 +238,7 @@ def find_fault(
         return "quoted text"
     if _is_almost(statement, sentences):
         return "almost"
-    if not _SAYS.search(statement) and all(_is_opinion(statement, each) for each in sentences):
+    if all(_is_opinion(statement, each) for each in sentences) and not _SAYS.search(statement):
         return "opinion"
     if _DAILY.search(statement.casefold()) and all(map(_is_said_seldom, evidence)):
         return "every day"

@@ -107,6 +107,8 @@ _EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午
 def find_numbers(text: str) -> frozenset[str]:
     """Every number that a text may mention, read generously: what a statement may be based on."""
     plain = _fold_case(text)
+    if not (may_mention(plain) or "quarter" in plain or "ties" in plain or _TWO.search(plain)):
+        return frozenset()
     found = {*_all_numbers(plain), *_converted(text)}
     if found and _EVENING.search(plain):
         found |= {str(int(number) + 12) for number in found if number.isdecimal() and 0 < int(number) < 12}

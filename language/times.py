@@ -88,6 +88,8 @@ def read_times(text: str, reference: date) -> tuple[TimeExpression, ...]:
     plain = _fold_case(text)
     found: list[TimeExpression] = []
     present = {part for part in _NEEDED if part in plain}
+    if not _SHORT_MONTH.search(plain):  # "Mara" is no March
+        present.difference_update(_MONTHS_SHORT)
     for rule in _RULES if present else ():
         if rule.needs.isdisjoint(present):
             continue
@@ -802,6 +804,7 @@ _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
+_SHORT_MONTH = pattern_of(rf"\b{_MONTH}")
 _DAY_NUMBER = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
 _ORDINAL_DAY = rf"(?:(?:twenty|thirty)[ -])?(?:{ORDINAL})"
 _ZH_UNTIL = r"(?:[到至-](?P<until>\d{1,2}|[一二三四五六七八九十]{1,3})[日号])?"
