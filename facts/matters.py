@@ -27,7 +27,7 @@ from domain.records import Message
 from facts.cues import governs_whole, is_promise, is_question, stance_of, takes_back
 from facts.drafts import FactDraft
 from facts.evidence import Sentence, Source, SpokenWindow, telling_terms
-from facts.refuting import is_about_another, is_tale
+from facts.refuting import Around, is_about_another, is_tale
 from facts.slots import Names
 from facts.spans import is_pasted, locate_quote, takes_back_before
 from language.sentences import split_clauses, split_sentences
@@ -476,7 +476,7 @@ def _fault_of_the_day(kind: MatterKind, sentence: Sentence, source: Source, spok
         ahead = due or _TO_COME.search(text) or "你" in text or is_promise(text)
         return "past" if source.spoken_by_person and not ahead and (_HAPPENED.search(text) or "了" in text) else ""
     about = Sentence(day, sentence.before, sentence.following, confirmed=False)
-    return "subject" if not close and is_about_another(about, spoken.words) else ""
+    return "subject" if not close and is_about_another(about, Around(spoken.words)) else ""
 
 
 def _asides_of(text: str) -> list[str]:

@@ -77,7 +77,10 @@ _INTRODUCED = pattern_of(
     r"|(?P<head>^(?:(?:from|subject|to|发件人|主题|收件人)[:：][^\n]*|(?:dear [^\n]{1,40}|尊敬的[^\n]{1,20})[:：,，]?)\n.+)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-_IN_MARKS = pattern_of(r'"[^"]*"|“[^”]{2,}”|「[^」]{2,}」|『[^』]{2,}』')
+_IN_MARKS = pattern_of(
+    r'"[^"]*"|“[^”]{2,}”|「[^」]{2,}」|『[^』]{2,}』'
+    r"|(?<![\w'’])(?:'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){2,}'|‘(?:[^‘’\n]|(?<=\w)’(?=\w)){2,}’)(?!\w)"
+)
 _SENTENCE_INSIDE = pattern_of(r"[,;:.!?](?:\s|\W?$)|[，；：。！？]")
 _SOMEBODY_SAYS = pattern_of(
     r"(?:\b(?:said|says|wrote|writes|texted|replied|goes|was like|told \w+|asked)|[说问写回喊道])[,:，：]?\s*$",
