@@ -62,6 +62,7 @@ _UNTIL = pattern_of(
 )
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
+_ASKING = pattern_of(r"\bask(?:s|ed|ing)?\b|问", re.IGNORECASE)
 _OF_A_STREET = ("Street", "Road", "Avenue", "Lane", "Drive", "Square")
 #: Characters of a single day: 2026-11-21.
 _DAY = 10
@@ -185,7 +186,8 @@ class _Checking:
             text = name_subject(text, draft.subject)
         if is_in_first_person(text) and draft.subject and draft.value:
             marked = text.replace(draft.value, f"“{draft.value}”")
-            text = f"{draft.subject}: {draft.attribute} {draft.value}" if is_in_first_person(marked) else marked
+            said = draft.value if not is_in_first_person(draft.value) else f"“{draft.value}”"
+            text = f"{draft.subject}: {draft.attribute} {said}" if is_in_first_person(marked) else marked
         quotes = self._locate(draft.quotes, handles, text)
         judged: About = "companion" if about == "companion" else draft.about
         if about == "other" != judged:  # whoever speaks here is not the person, whatever the model calls them
@@ -282,7 +284,8 @@ class _Checking:
             return "companion's words"
         if claim.quotes and self._are_pasted(claim.quotes, sources):
             return "quoted text"
-        sources = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))
+        if not _says_that_it_asks(claim):
+            sources = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))
         if not sources:
             return "question"
         if is_in_first_person(claim.text):
@@ -375,7 +378,10 @@ class _Checking:
             return fault, claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
-        return "", weakest_stance(wanted, best_sentences(wanted, own) or best, of_companion)
+        best = best_sentences(wanted, own) or best
+        if _says_that_it_asks(claim) and is_question(best[0][0].text):
+            return "", "stated"
+        return "", weakest_stance(wanted, best, of_companion)
 
     def _may_say(
         self, claim: _Claim, wanted: frozenset[str], sources: Sequence[Source], answered: Sequence[Source]
@@ -552,6 +558,11 @@ def _quoted_sentences(quotes: Iterable[Quote], sources: Iterable[Source]) -> tup
             start, end = spans[source.message.text_id]
             found += [each for each in source.sentences if each.span[0] < end and start < each.span[1]]
     return tuple(found)
+
+
+def _says_that_it_asks(claim: _Claim) -> bool:
+    """Whether a claim is that the companion asked something, which its question says itself."""
+    return claim.about == "companion" and _ASKING.search(claim.text) is not None
 
 
 def _is_answered(source: Source, sources: Sequence[Source]) -> bool:

@@ -223,6 +223,8 @@ def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str,
         units = (_UNIT.match(text, end) for _, end, _ in right)
         if any(unit and unit[1].casefold() not in own.text.casefold() for unit in units):
             return text, wrong  # in another unit it is another number
+    if wrong == "date" and not own.own_days:  # a date that only the model added costs only itself
+        right = [(one.start(), one.end(), "") for one in DATE_ASIDE.finditer(text)]
     if len(right) != 1:
         return text, wrong
     start, end, words = right[0]
@@ -230,6 +232,11 @@ def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str,
     return (corrected, "") if not wrong_figure(corrected, figures) else (text, wrong)
 
 
+#: A date between commas or brackets.
+DATE_ASIDE = pattern_of(
+    r"\s?[(（](?:on )?(?:\d{4}-\d\d-\d\d|(?:\d{4}年)?\d{1,2}月\d{1,2}日)[)）]|, \d{4}-\d\d-\d\d,(?= )"
+    r"|，(?:\d{4}年)?\d{1,2}月\d{1,2}日(?=，)"
+)
 #: A day further off, in days, is not a mistaken one but another.
 _MISTAKEN = 370
 _UNIT = pattern_of(r"[ -]?(?:square |cubic )?([^\W\d_]{2,}?\b|[\u4e00-\u9fff])")

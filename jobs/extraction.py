@@ -363,7 +363,7 @@ class Extraction:
             return {}
         spoken, order = work.spoken(self._llm.settings), in_asking_order(facts, window)
         called = {"user": spoken.person, "assistant": spoken.companion}
-        candidates = [material_of(one, spoken.in_order, called) for one in order]
+        candidates = material_of(order, spoken.in_order, called)
 
         def ask() -> str:
             return self._llm.check_statements(candidates, work.language, cancel, work.names)

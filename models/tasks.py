@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from domain import text as texts
 from domain.facts import Change, Fact, NewFact
-from domain.quotations import outside_quotations, own_words, quotation_spans, without_quotations
+from domain.quotations import outside_quotations, own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
@@ -117,9 +117,7 @@ class Task:
 
         Each message is shown once, in the order in which they were said.
         """
-        # Of a message that is shown in part for one statement and as a whole for another, the whole.
-        shown = (each for one in asked for each in zip(one.places, one.passage, strict=True))
-        lines = dict(sorted(shown, key=lambda each: len(each[1])))
+        lines = dict(each for one in asked for each in zip(one.places, one.passage, strict=True))
         numbers = {place: number for number, place in enumerate(sorted(lines), 1)}
         records, hour = list[object](), ""
         for place, number in numbers.items():
@@ -277,10 +275,8 @@ class Task:
         speaker = (
             self._harmless_text(message.speaker) or self.names["person" if message.role == "user" else "companion"]
         )
-        words = message.words if message.role == "assistant" else ""
-        for start, end in reversed(quotation_spans(words)):  # an answer that quotes only is not empty
-            words = f"{words[:start]}“…”{words[end:]}"
-        words = _shorten_text(outside_quotations(words) or own_words(message), longest)
+        own = message.role == "assistant"  # an answer that quotes only is not empty
+        words = _shorten_text(outside_quotations(message.words, "“…”") if own else own_words(message), longest)
         day = None if message.undated else day_of(message.timestamp)
         when = {"date": UNKNOWN_DATE if message.undated else date_of(message.timestamp)}
         when |= {"weekday": weekday_in(self.language, day)} if day else {}
