@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
@@ -97,16 +97,17 @@ def read_times(text: str, reference: date) -> tuple[TimeExpression, ...]:
         for match in matches:
             found += _read_match(rule, match, reference)
         plain = rule.pattern.sub(_blank, plain) if matches else plain
-    found = [_in_named_months(one, text, reference) for one in sorted(found, key=lambda one: one.start)]
+    months = dict.fromkeys((*_A_MONTH.findall(text.lower()), *_ZH_A_MONTH.findall(text)))
+    found = [_in_named_months(one, months, text, reference) for one in sorted(found, key=lambda one: one.start)]
     return tuple(_add_hours(plain, found))
 
 
-def _in_named_months(one: TimeExpression, text: str, reference: date) -> TimeExpression:
-    """A day of the month ("this October, the 18th"; 三月底，26号) may belong to any month named in the text."""
+def _in_named_months(one: TimeExpression, months: Iterable[str], text: str, reference: date) -> TimeExpression:
+    """A day of the month ("this October, the 18th"; 三月底，26号) may belong to any of the months named in the text."""
     if one.kind != "day of month" and not (one.kind == "day" and _BARE_DAY.fullmatch(text[one.start : one.end])):
         return one
     more: list[TimeRange] = []
-    for name in (*_A_MONTH.findall(text.lower()), *_ZH_A_MONTH.findall(text)):
+    for name in months:
         with suppress(ValueError):  # there is no 31st of April
             day = one.possible[0].first.replace(month=_month_number(name))
             more += _in_near_years(TimeRange(day, day, yearly=True), reference)
