@@ -49,7 +49,8 @@ class QuoteDraft:
 class FactDraft:
     """A statement, as returned by the model. ``messages`` are message numbers of the window.
 
-    ``inferred``: the model concludes it, no one said it. ``open``: as what it is still ahead or unsettled, if it is.
+    ``inferred``: the model concludes it, no one said it. ``open``: as what it is still ahead or unsettled, if it is,
+    with ! where it is grave.
     """
 
     restatement: str
@@ -102,12 +103,23 @@ class DoubtDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class SettledDraft:
+    """What became of an open matter, by its number in the prompt, with the words of a message that say so."""
+
+    number: int
+    how: Literal["done", "off", "moved", "drop"]
+    message: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class NotesRead:
     """The drafts of a reply. ``understood``: it contained JSON; if not, it counts as no reply."""
 
     notes: tuple[NoteDraft, ...]
     rejected: Counter[str]
     understood: bool
+    settled: tuple[SettledDraft, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +139,25 @@ def read_notes(reply: str, finish: str = "stop", examples: Sequence[str] = ()) -
     echoes = frozenset(map(_letters_only, examples))
     checks = _Checks(echoes, rejected)
     drafts = [_read_note(value, checks, cut) for value, cut in _with_cut(found)]
-    return NotesRead(tuple(draft for draft in drafts if draft), rejected, found.understood)
+    settled = (read_object(reply) or {}).get("settled")
+    ended = [
+        checks.build_draft(SettledDraft, _settled_fields(row), "shape")
+        for row in (settled if isinstance(settled, list) else ())
+        if isinstance(row, Mapping)
+    ]
+    return NotesRead(
+        tuple(draft for draft in drafts if draft), rejected, found.understood, tuple(one for one in ended if one)
+    )
+
+
+def _settled_fields(row: Mapping[str, object]) -> Mapping[str, object]:
+    numbers, turns = (handles_of(value) for value in (first_of(row, "open", "n"), first_of(row, "turn", "turns")))
+    return {
+        "number": next(iter(numbers), 0),
+        "how": line_of(row.get("how")).casefold(),
+        "message": next(iter(turns), 0),
+        "words": line_of(first_of(row, "quote", "words"))[:_LONGEST_STATEMENT],
+    }
 
 
 def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:

@@ -132,13 +132,14 @@ class Testimony:
     """What a reader needs to judge whether words say a statement.
 
     ``passage``: a line for each message, oldest first: day and time, who speaks, the sentences around the words.
-    ``places`` are those of the messages in their conversation.
+    ``places`` are those of the messages in their conversation. ``open``: whether it is still open is asked.
     """
 
     passage: tuple[str, ...]
     statement: str
     stance: Stance
     places: tuple[int, ...]
+    open: bool = False
 
 
 def locate_quote(words: str, messages: Sequence[Message], statement: str = "") -> Quote | None:
@@ -360,11 +361,16 @@ def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[st
         message = messages[place]
         if message.hidden:
             continue
-        who = message.speaker or (speakers or {}).get(message.role) or message.role
         words = re.sub(r"\s+", " ", message.words).strip()
         # Of a companion's words, and of a question, the sentences are enough where they are clear.
         cut = clear and place in shown and (message.role == "assistant" or place not in named)
         if cut or len(words) > _MOST_BEFORE:
             words = shown.get(place) or f"… {words[-_MOST_BEFORE:]}"
-        lines[place] = f"{message.timestamp[:16].replace('T', ' ')} {who}: {words}"
+        lines[place] = passage_line(message, words, speakers or {})
     return Testimony(tuple(lines.values()), fact.restatement, fact.stance, tuple(lines))
+
+
+def passage_line(message: Message, words: str, speakers: Mapping[str, str]) -> str:
+    """Words of a message behind its time and its speaker, in one line."""
+    who = message.speaker or speakers.get(message.role) or message.role
+    return f"{message.timestamp[:16].replace('T', ' ')} {who}: {' '.join(words.split())}"
