@@ -351,16 +351,17 @@ class Memory:
 
     def open_matters(self, now: datetime, *, to_bring_up: bool = False) -> list[OpenMatter]:
         """What is open now, oldest first; ``to_bring_up``: without what unread words may settle."""
-        from facts.matters import may_be_settled
+        from facts.matters import may_be_settled, spoken_of
 
         first = min((one.place for one in self.matters.with_status(("pending", "asked"))), default=None)
         unread = [] if first is None else self.messages.unread_after(first - 1, _LATER_READ)
         found = [one for one in self.settle_matters(unread, now) if one.is_open]
-        spoken_of = [one for one in found if may_be_settled(one, unread)]
         last, unanswered = self.matters.greeting()
-        if unanswered and any(one.asked for one in spoken_of):
-            self.matters.set_greeting(last, 0)  # the person took it up
-        return [one for one in found if one not in spoken_of] if to_bring_up else found
+        if unanswered and last:
+            since = [one for one in unread if datetime.fromisoformat(one.timestamp) >= datetime.fromisoformat(last)]
+            if spoken_of((one for one in found if one.asked), since):
+                self.matters.set_greeting(last, 0)  # the person took it up
+        return [one for one in found if not (to_bring_up and may_be_settled(one, unread))]
 
     def settle_matters(
         self, said: Sequence[Message], now: datetime, known: Mapping[int, MatterStatus] | None = None

@@ -47,7 +47,7 @@ _DATED = ("event", "deadline")
 #: What asks that something not be brought up; what else its sentence says is what it is about.
 _DO_NOT_ASK = pattern_of(
     r"\b(?:don't|do not|dont|stop|never|no need to|rather not|not want to) (?:\w+ )?(?:ask|mention|talk|speak|bring)\w*\b(?: me\b)?"
-    r"|(?:别|不要|不用|不想|不愿)(?:再|老|总|跟我|和我)*(?:问|提|聊|谈)(?:我|起|了)*",
+    r"|(?:别|不要|不用|不想|不愿)(?:再|老|总|跟我|和我)*(?:问|提|聊|谈)(?:起|了)*",
     re.IGNORECASE,
 )
 #: What points back to what was spoken of, or says nothing of its own.
@@ -72,7 +72,7 @@ def check_matters(
 ) -> tuple[tuple[NewMatter, ...], Counter[str]]:
     """The drafts that may be open matters by the words they rest on, and how many cannot be, by reason.
 
-    Whether their words mean it is still to be asked; see ``testimony_of``.
+    Whether their words mean it is still to be asked; see ``passage_of``.
     """
     spoken = SpokenWindow(window, before, names)
     found: list[NewMatter] = []
@@ -118,16 +118,18 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
         return "companion's words"
     start, end = (within[0].span[0], within[-1].span[1]) if own else (place.start, place.end)
     words = source.message.words[start:end]
-    key = " ".join(_key_terms(quoted, source.said) or _key_terms(words, source.said))
-    matter = NewMatter(kind, place.message, start, end, words, key=key or kind,
+    terms = _key_terms(quoted, source.said) or (() if kind in _YEARLY else _key_terms(words, source.said))
+    matter = NewMatter(kind, place.message, start, end, words, key=" ".join(terms) or kind,
                        sensitivity="care" if draft.open.endswith("!") else "routine")  # fmt: skip
     said = datetime.fromisoformat(source.message.timestamp)
     if kind in _YEARLY:
         day = read_yearly(quoted, said.date()) or read_yearly(words, said.date())
         return schedule(replace(matter, yearly=day.text), said, own) if day else "date"
-    due = _due(quoted, said) or (None if kind == "worry" else _due(words, said))
-    if due is None and kind in _DATED:
-        due = _due(_other_words(source, words), said)
+    due = _due(quoted, said)
+    if kind == "worry":  # "this month" is since when
+        due = due if due and due[0] > said.date().isoformat() else None
+    elif due is None:
+        due = _due(words, said) or (_due(_other_words(source, words), said) if kind in _DATED else None)
     return schedule(replace(matter, due_from=due[0], due_to=due[1], precision=due[2]) if due else matter, said, own)
 
 
@@ -141,10 +143,8 @@ def _due(text: str, said: datetime) -> tuple[str, str, Precision] | None:
     times = read_times(text, said.date())[:_MOST_TIMES]
     dated = [one for one in times if one.kind in ("day of month", "day", "date")]
     found = [one for one in times if one.kind != "weekday" or not any(_is_beside(one, each, text) for each in dated)]
-    if any(one.recurrence for one in found):
-        return None
     for one in found:
-        if not (ahead := _ahead(one, text, said.date())):
+        if one.recurrence or not (ahead := _ahead(one, text, said.date())):
             continue
         at = next((each.hours for each in found if each.hours and each.hours[0] == each.hours[1]), None)
         if ahead.days == 1 and at:
@@ -200,7 +200,7 @@ def _common_terms() -> frozenset[str]:
     return telling_terms(_COMMON_WORDS)
 
 
-def testimony_of(matter: NewMatter | OpenMatter, messages: Sequence[Message], called: Mapping[str, str]) -> Testimony:
+def passage_of(matter: NewMatter | OpenMatter, messages: Sequence[Message], called: Mapping[str, str]) -> Testimony:
     """What a reader needs to judge whether a matter is open: its message, the next ones, and those that speak of it.
 
     ``messages``: the window with those before it; ``called``: names by role.
@@ -336,7 +336,9 @@ def _is_refused(matter: OpenMatter, rows: Sequence[Message], at: int) -> bool:
         row.text_id == matter.message or (row.seq > matter.place and _speaks_of(matter, row.words))
         for row in rows[max(0, at - _REACHES_BACK) : at + 1]
     )
-    return rows[at].seq >= matter.place and refuses(rows[at].words, matter, near=near)
+    # A refusal in its own sentence a model has seen, with what it refuses.
+    words = rows[at].words.replace(matter.words if rows[at].text_id == matter.message else "\0", " ")
+    return rows[at].seq >= matter.place and refuses(words, matter, near=near)
 
 
 def refuses(text: str, matter: OpenMatter, *, near: bool = True) -> bool:

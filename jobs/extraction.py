@@ -41,7 +41,7 @@ from facts.checking import CheckedNotes, check_notes
 from facts.comparing import Outcome, compare_facts, find_near
 from facts.cues import gives_own_name
 from facts.drafts import Answer, FactDraft, NoteDraft, NotesRead, read_answers, read_comparison, read_notes
-from facts.matters import check_matters, settled_by, shown_matters, spoken_of, testimony_of
+from facts.matters import check_matters, passage_of, settled_by, shown_matters, spoken_of
 from facts.slots import COMPANION, OWN_NAMES, PERSON, Names, is_kin, known_people, slot_of, stated_names
 from facts.spans import material_of
 from language.scripts import Language, unspaced_length
@@ -414,7 +414,7 @@ class Extraction:
         spoken, order = work.spoken(self._llm.settings), in_asking_order(facts, window)
         called = {"user": spoken.person, "assistant": spoken.companion}
         candidates = [material_of(one, spoken.in_order, called) for one in order]
-        candidates += [testimony_of(one, spoken.in_order, called) for one in matters]
+        candidates += [passage_of(one, spoken.in_order, called) for one in matters]
 
         def ask() -> str:
             return self._llm.check_statements(candidates, work.language, cancel, work.names)
