@@ -198,8 +198,6 @@ def matter_records(matters: Sequence[OpenMatter], language: Language, now: datet
             }
         if one.role == "assistant":
             record["by"] = "you"
-        if one.sensitivity == "care" and one.asked and not yearly:
-            record["asked"] = "once"
         yield texts.encode_json(record)
 
 

@@ -201,10 +201,10 @@ class _Checking:
             self.rejected[basis] += 1
             return basis
         last = basis.sources[-1].message
-        said = basis.sources[-1].said
-        text = dated_age(with_days(basis.claim.text, said), slot.attribute, said)
+        day = basis.sources[-1].said
+        text = dated_age(with_days(basis.claim.text, day), slot.attribute, day)
         start, end = self._check_times(draft, basis, slot.attribute)
-        given = [day for iso in (start, end) if (day := range_of(iso))] or _days_in(basis.claim.text, said)
+        given = [one for iso in (start, end) if (one := range_of(iso))] or _days_in(basis.claim.text, day)
         value = basis.own.with_values(basis.claim.value, given)
         # An unsupported detail costs only itself.
         fact = NewFact(

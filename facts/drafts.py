@@ -21,6 +21,9 @@ from facts.reply_json import Entries, first_of, handles_of, line_of, read_entrie
 Verdict = Literal["same", "adds", "changes", "ends", "corrects"]
 #: Whether words say a statement.
 Answer = Literal["yes", "no", "partly"]
+#: What became of an open matter; ``drop``: the person does not want to be asked.
+SettledHow = Literal["done", "off", "moved", "drop"]
+_SETTLED_FORMS: Mapping[str, SettledHow] = {how: how for how in get_args(SettledHow)}
 #: Longer statements and values are rejected.
 _LONGEST_STATEMENT, _LONGEST_VALUE = 1_000, 300
 
@@ -48,7 +51,8 @@ class QuoteDraft:
 class FactDraft:
     """A statement, as returned by the model. ``messages`` are message numbers of the window.
 
-    ``inferred``: the model concludes it, no one said it. ``open``: as what it is still ahead or unsettled, if it is.
+    ``inferred``: the model concludes it, no one said it. ``open``: as what it is still ahead or unsettled, if it is,
+    with ! where it is grave.
     """
 
     restatement: str
@@ -101,12 +105,23 @@ class DoubtDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class SettledDraft:
+    """What became of an open matter, by its number in the prompt, with the words of a message that say so."""
+
+    number: int
+    how: SettledHow
+    message: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class NotesRead:
     """The drafts of a reply. ``understood``: it contained JSON; if not, it counts as no reply."""
 
     notes: tuple[NoteDraft, ...]
     rejected: Counter[str]
     understood: bool
+    settled: tuple[SettledDraft, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +141,21 @@ def read_notes(reply: str, finish: str = "stop", examples: Sequence[str] = ()) -
     echoes = frozenset(map(_letters_only, examples))
     checks = _Checks(echoes, rejected)
     drafts = [_read_note(value, checks, cut) for value, cut in _with_cut(found)]
-    return NotesRead(tuple(draft for draft in drafts if draft), rejected, found.understood)
+    settled = (read_object(reply) or {}).get("settled")
+    ended = [_read_settled(row) for row in (settled if isinstance(settled, list) else ()) if isinstance(row, Mapping)]
+    rejected["shape"] += ended.count(None)
+    return NotesRead(
+        tuple(draft for draft in drafts if draft), +rejected, found.understood, tuple(one for one in ended if one)
+    )
+
+
+def _read_settled(row: Mapping[str, object]) -> SettledDraft | None:
+    how = _SETTLED_FORMS.get(line_of(row.get("how")).casefold())
+    numbers, turns = (handles_of(value) for value in (first_of(row, "open", "n"), first_of(row, "turn", "turns")))
+    if how is None:
+        return None
+    words = line_of(first_of(row, "quote", "words"))[:_LONGEST_STATEMENT]
+    return SettledDraft(next(iter(numbers), 0), how, next(iter(turns), 0), words)
 
 
 def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
