@@ -688,22 +688,27 @@ class CandidateSearch:
         most = most + len(self._hidden.messages or ()) if kind == "conversation" else _NEAR_SUMMARIES
         keys = [(vector.tobytes(), kind) for vector in vectors]
         new = {key: vector for key, vector in zip(keys, vectors, strict=True) if key not in self._near}
-        if self._vectors and new:
-            try:
-                whole = kind == "summary" or self._hidden.messages is None
-                without = self._hidden.session_id if whole else ""
-                found = self._vectors.search(*new.values(), kind=kind, exclude_session=without, limit=most)
-            except (errors.StorageError, errors.EmbeddingError) as fault:
-                if fault.key == "index.not_ready":
-                    self._add_missing("index")  # it is being built
-                else:
-                    self._log_missing("index")
-                found = [() for _ in new]
-            for key, hits in zip(new, found, strict=True):
-                if hits and hits[0].number is not None:
-                    self._keep_numbers(kind, {hit.text_id: hit.number for hit in hits if hit.number is not None})
-                self._near[key] = {hit.text_id: hit.similarity for hit in hits}
-        return [self._near.get(key, {}) for key in keys]
+        if new:
+            self._near |= dict(zip(new, self._search_vectors([*new.values()], kind, most), strict=True))
+        return [self._near[key] for key in keys]
+
+    def _search_vectors(self, vectors: Sequence[Vector], kind: Kind, limit: int) -> Sequence[_Similarities]:
+        if self._vectors is None:
+            return [{} for _ in vectors]
+        try:
+            whole = kind == "summary" or self._hidden.messages is None
+            without = self._hidden.session_id if whole else ""
+            found = self._vectors.search(*vectors, kind=kind, exclude_session=without, limit=limit)
+        except (errors.StorageError, errors.EmbeddingError) as fault:
+            if fault.key == "index.not_ready":
+                self._add_missing("index")  # it is being built
+            else:
+                self._log_missing("index")
+            return [{} for _ in vectors]
+        for hits in found:
+            if hits and hits[0].number is not None:
+                self._keep_numbers(kind, {hit.text_id: hit.number for hit in hits if hit.number is not None})
+        return [{hit.text_id: hit.similarity for hit in hits} for hits in found]
 
     def _summary_similarity(self, hits: _Similarities, sessions: Numbers) -> Floats | None:
         """(S,) the similarity of each session's summary; at least the lowest returned."""

@@ -199,14 +199,13 @@ class Selector:
             rows = found.searched.pool.rows
             first = scores.argsort(kind="stable")[::-1][: self.limits.messages]
             for row, score, at in zip(rows[first].tolist(), scores[first].tolist(), first.tolist(), strict=True):
-                if row not in best or best[row].score < score:
-                    best[row] = _Best(score, found, at)
-        for found, scores in zip(searches, above, strict=True):
-            if len(searches) > 1 and found.searched.asked.alone:
-                at_of = {row: at for at, row in enumerate(found.searched.pool.rows.tolist()) if row in best}
-                for row, at in at_of.items():
-                    score, where, place = best[row]
-                    best[row] = _Best(score + _BOTH * float(scores[at]), where, place)
+                known = best.get(row)
+                best[row] = known if known and known.score >= score else _Best(score, found, at)
+        for found, scores in zip(searches, above, strict=True) if len(searches) > 1 else ():
+            rows = found.searched.pool.rows.tolist() if found.searched.asked.alone else []
+            for row, at in {row: at for at, row in enumerate(rows) if row in best}.items():
+                score, where, place = best[row]
+                best[row] = _Best(score + _BOTH * float(scores[at]), where, place)
         order = sorted(best, key=lambda row: (-best[row].score, self._place_of(row)))
         count = self.limits.messages
         if self.cutting:
@@ -321,8 +320,8 @@ class Selector:
             sessions, scores = found.searched.sessions, found.ranked.sessions
             for at in (-scores).argsort(kind="stable")[:most].tolist():
                 session, score = int(sessions[at]), float(scores[at])
-                if session not in best or best[session].score < score:
-                    best[session] = _Best(score, found, at)
+                known = best.get(session)
+                best[session] = known if known and known.score >= score else _Best(score, found, at)
         best.pop(-1 if self.search.present is None else self.search.present, None)
         return {one: best[one] for one in sorted(best, key=lambda session: (-best[session].score, session))[:most]}
 
