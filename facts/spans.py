@@ -78,7 +78,10 @@ _INTRODUCED = pattern_of(
     r"|(?P<head>^(?:(?:from|subject|to|发件人|主题|收件人)[:：][^\n]*|(?:dear [^\n]{1,40}|尊敬的[^\n]{1,20})[:：,，]?)\n.+)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-_IN_MARKS = pattern_of(r'"[^"]*"|“[^”]{2,}”|「[^」]{2,}」|『[^』]{2,}』')
+_IN_MARKS = pattern_of(
+    r'"[^"]*"|“[^”]{2,}”|「[^」]{2,}」|『[^』]{2,}』'
+    r"|(?<![\w'’])(?:'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){2,}'|‘(?:[^‘’\n]|(?<=\w)’(?=\w)){2,}’)(?!\w)"
+)
 _SENTENCE_INSIDE = pattern_of(r"[,;:.!?](?:\s|\W?$)|[，；：。！？]")
 _SOMEBODY_SAYS = pattern_of(
     r"(?:\b(?:said|says|wrote|writes|texted|replied|goes|was like|told \w+|asked)|[说问写回喊道])[,:，：]?\s*$",
@@ -133,13 +136,14 @@ class Testimony:
     """What a reader needs to judge whether words say a statement.
 
     ``passage``: a line for each message, oldest first: day and time, who speaks, the sentences around the words.
-    ``places`` are those of the messages in their conversation.
+    ``places`` are those of the messages in their conversation. ``open``: whether it is still open is asked.
     """
 
     passage: tuple[str, ...]
     statement: str
     stance: Stance
     places: tuple[int, ...]
+    open: bool = False
 
 
 def locate_quote(words: str, messages: Sequence[Message], statement: str = "") -> Quote | None:
@@ -365,9 +369,7 @@ def material_of(
     lines = {}
     for place, kept in cut.items():
         message = messages[place]
-        who = message.speaker or (speakers or {}).get(message.role) or message.role
-        said = _sentences_of(message, kept, whole=place in whole)
-        lines[place] = f"{message.timestamp[:16].replace('T', ' ')} {who}: {said}"
+        lines[place] = passage_line(message, _sentences_of(message, kept, whole=place in whole), speakers or {})
     return [
         Testimony(tuple(lines[place] for place in places), fact.restatement, fact.stance, tuple(places))
         for fact, places in rests
@@ -388,3 +390,9 @@ def _sentences_of(message: Message, kept: Collection[int], *, whole: bool) -> st
         parts += ["[…]"] if at - before > 1 else []
         parts += [re.sub(r"\s+", " ", words[slice(*spans[at])])] if at < len(spans) else []
     return " ".join(parts)
+
+
+def passage_line(message: Message, words: str, speakers: Mapping[str, str]) -> str:
+    """Words of a message behind its time and its speaker, in one line."""
+    who = message.speaker or speakers.get(message.role) or message.role
+    return f"{message.timestamp[:16].replace('T', ' ')} {who}: {' '.join(words.split())}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from domain import text as texts
 from domain.facts import Change, Fact, NewFact
+from domain.matters import OpenMatter
 from domain.quotations import outside_quotations, own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 #: The characters of "2026-03-07 17" and "2026-03-07 17:00" before what is said.
 _HOUR, _STAMP = 13, 16
+#: Characters of what was open before.
+_OF_MATTER = 120
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,13 @@ class PersonaTask:
 
 @dataclass(frozen=True)
 class ExtractionTask:
-    """What is shown to extract a window: its messages, those around it, and the ``people`` known, a line each."""
+    """What is shown to extract a window: its messages, those around it, the ``people`` known, and what is open."""
 
     window: Sequence[Message]
     before: Sequence[Message] = ()
     following: Sequence[Message] = ()
     people: Sequence[str] = ()
+    matters: Sequence[OpenMatter] = ()
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,12 @@ class Task:
         """The prompt to extract a window, whose messages are numbered from 1; those around it have a dash."""
         numbers = {message.text_id: number for number, message in enumerate(shown.window, 1)}
         records: list[object] = [{"people": [*map(self._harmless_text, shown.people)]}] if shown.people else []
+        records += (
+            texts.encode_json(
+                f"open {one.number} {one.due_from[:10] or one.said[:10]}: {self._harmless_text(one.words)[:_OF_MATTER]}"
+            )
+            for one in shown.matters
+        )
         day = ""
         for message in (*shown.before, *shown.window, *shown.following):
             spoken = self._message_record(message, longest)
@@ -110,7 +120,8 @@ class Task:
             number = numbers.get(message.text_id, "-")
             records.append(texts.encode_json(f"{number} {spoken['speaker']}: {spoken['text']}"))
             day = date
-        return self._task_prompt(self._templates.notes, records)
+        settled = self._templates.settled.format(**self.names) if shown.matters else ""
+        return self._task_prompt(self._templates.notes, records, settled=settled)
 
     def verification_prompt(self, asked: Sequence[Testimony]) -> tuple[PromptMessage, ...]:
         """The prompt to check statements of one conversation, numbered from 1 in this order.
@@ -129,8 +140,10 @@ class Task:
         for number, one in enumerate(asked, 1):
             rests = _ranges_of([numbers[place] for place in one.places])
             stance = "" if one.stance == "stated" else f" ({one.stance})"
+            rests += ", open" if one.open else ""
             records.append(texts.encode_json(f"{number} m{rests}: {self._harmless_text(one.statement)}{stance}"))
-        return self._task_prompt(self._templates.verify, records)
+        still_open = self._templates.still_open.format(**self.names) if any(one.open for one in asked) else ""
+        return self._task_prompt(self._templates.verify, records, open=still_open)
 
     def forget_prompt(self, window: Sequence[Message], asked: int, longest: int) -> tuple[PromptMessage, ...]:
         """The prompt to read a forget request: messages numbered from 1, and the number of the one ``asked`` about."""
