@@ -186,8 +186,8 @@ class _Checking:
             text = name_subject(text, draft.subject)
         if is_in_first_person(text) and draft.subject and draft.value:
             marked = text.replace(draft.value, f"“{draft.value}”")
-            said = draft.value if not is_in_first_person(draft.value) else f"“{draft.value}”"
-            text = f"{draft.subject}: {draft.attribute} {said}" if is_in_first_person(marked) else marked
+            shown = draft.value if not is_in_first_person(draft.value) else f"“{draft.value}”"
+            text = f"{draft.subject}: {draft.attribute} {shown}" if is_in_first_person(marked) else marked
         quotes = self._locate(draft.quotes, handles, text)
         judged: About = "companion" if about == "companion" else draft.about
         if about == "other" != judged:  # whoever speaks here is not the person, whatever the model calls them

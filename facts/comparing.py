@@ -32,7 +32,7 @@ from language.numbers import find_numbers
 from language.words import terms
 
 #: The most known facts in one comparison.
-MOST_COMPARED = 28
+MOST_COMPARED = 27
 #: When one of these attributes changes, facts that depend on it become doubtful.
 _TRIGGERS = frozenset({"home", "employer", "job title", "partner", "relationship status", "death"})
 #: Values said within so many seconds are of one conversation.
@@ -553,8 +553,8 @@ def _join_unique(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
 
 # --- what is worth a comparison
 
-#: A word in so many known facts, or a sixth of them, is not too common to connect two.
-_RARE = 3
+#: A word in so many known facts, or a tenth of them, is not too common to connect two.
+_RARE = 2
 #: Of a slot that holds more values than this, only the nearest are sure to be compared.
 _SMALL_SLOT = 12
 #: What a known fact scores in the same slot, in a related one, in a dependent one, and with the same subject.
@@ -575,7 +575,7 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
     facts: list[Fact | NewFact] = [*new, *(fact for fact, _ in texts)]
     own = telling_terms(" ".join({one.subject for one in facts if one.slot.subject in (PERSON, COMPANION)}))
     everything = "\n".join(text for _, text in texts)
-    common = min(_SMALL_SLOT, max(_RARE, len(texts) // 6))
+    common = min(_SMALL_SLOT, max(_RARE, len(texts) // 10))
     holding: dict[str, list[Fact]] = {}
     scores: dict[str, float] = defaultdict(float)
     for one in new:
