@@ -207,15 +207,6 @@ def is_denial(text: str) -> bool:
     return _DENIES.search(without_quoted(text).casefold()) is not None
 
 
-def denials_in(text: str) -> int:
-    """How often a text says that something is not so.
-
-    >>> denials_in("She doesn't smoke and never drank."), denials_in("他不抽烟也不喝酒。"), denials_in("She smokes.")
-    (2, 2, 0)
-    """
-    return len(_DENIES.all_in(without_quoted(text).casefold()))
-
-
 def ends_or_denies(text: str) -> bool:
     """Whether a clause says that something is not so or has ended."""
     plain = without_quoted(text).casefold()

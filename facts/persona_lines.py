@@ -21,7 +21,7 @@ from typing import Literal
 from domain.facts import Fact, LineEvidence, Stance
 from domain.patterns import pattern_of
 from facts.ages import without_ages
-from facts.cues import denials_in, ends_or_denies, is_denial, is_hedged, stance_of, takes_back
+from facts.cues import ends_or_denies, is_denial, is_hedged, stance_of, takes_back
 from facts.evidence import Sentence, TextFigures, best_sentences, is_named_in, is_reversed, telling_terms
 from facts.figures import Figures, wrong_figure
 from facts.importance import importance_of
@@ -569,7 +569,7 @@ def _keeps(text: str, line: str, share: float = _KEEPS) -> bool:
     wanted = telling_terms(_ENDED.sub("", line))
     if not find_numbers(line) <= find_numbers(text) or len(wanted & telling_terms(text)) < share * len(wanted):
         return False
-    return denials_in(line) <= denials_in(text)
+    return sum(map(is_denial, _PART.split(line))) <= sum(map(is_denial, _PART.split(text)))
 
 
 def _letters_of(line: str) -> str:
