@@ -43,17 +43,13 @@ class Browser:
         self._held = b""
         self._answers: dict[int, dict[str, Any]] = {}
         self._pages: dict[str, Page] = {}
+        self._empty: list[Page] = []
 
     def page(
         self, address: str, *, width: int = 1000, height: int = 800, language: str = "en", dark: bool = False
     ) -> Page:
-        """A new page that shares nothing with others."""
-        context = self.call("Target.createBrowserContext")["browserContextId"]
-        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
-        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        page = self._pages[session] = Page(self, session)
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            page.call(f"{domain}.enable")
+        """A page that shares nothing with others: a new one, or one that was emptied, which costs a fifth."""
+        page = self._empty.pop() if self._empty else self._new_page()
         page.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 640
         )
@@ -62,6 +58,26 @@ class Browser:
         page.call("Network.setExtraHTTPHeaders", headers={"Accept-Language": language})
         page.go(address)
         return page
+
+    def _new_page(self) -> Page:
+        context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        page = self._pages[session] = Page(self, session)
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            page.call(f"{domain}.enable")
+        return page
+
+    def empty_pages(self) -> None:
+        """Leave every page and what it stored."""
+        for page in [one for one in self._pages.values() if one not in self._empty]:
+            page.js("sessionStorage.clear(), localStorage.clear()")
+            page.call("Network.clearBrowserCookies")
+            page.call("Page.navigate", url="about:blank")
+            page.until("location.href === 'about:blank'")
+            page.console.clear()
+            page.asked.clear()
+            self._empty.append(page)
 
     def call(self, method: str, session: str = "", **given: Any) -> dict[str, Any]:
         """Ask Chromium for something."""
@@ -91,7 +107,7 @@ class Browser:
                 page.hear(message["method"], message["params"])
 
 
-@dataclass
+@dataclass(eq=False)
 class Page:
     """One page. ``console`` is whatever it complained of, ``asked`` is where it fetched something."""
 

@@ -27,9 +27,15 @@ _SHOWN = "[...document.querySelectorAll('main > section')].find((one) => !one.hi
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with browsers.chromium(tmp_path_factory.mktemp("chromium")) as running:
         yield running
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    yield chromium
+    chromium.empty_pages()
 
 
 @pytest.fixture(scope="module")
