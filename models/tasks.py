@@ -19,7 +19,7 @@ from domain.quotations import outside_quotations, own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
-from language.scripts import Language, estimate_all
+from language.scripts import Language, estimate
 from language.words import terms
 from models.chat import PromptMessage
 from prompts import TEMPLATES, Material, SearchTask, Templates
@@ -177,7 +177,7 @@ class Task:
             "refused": tasks.refused if about.refused else "",
         }
         head: dict[str, object] = {"today": self._today, "dates_of_the_conversation": self._days_between(about.spoken)}
-        head |= {"size": estimate_all(about.lines.values()), "limit": about.limit}
+        head |= {"size": estimate("\n".join(about.lines.values())), "limit": about.limit}
         records: list[Mapping[str, object]] = [
             head,
             *([{"people": [*map(self._harmless_text, about.people)]}] if about.people else []),
