@@ -71,10 +71,6 @@ _COUNTED = pattern_of(
     r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -](?P<noun>[a-z]{3,})"
     r"|(?P<han>(?<![一二两三四五六七八九十百])[一二两三四五六七八九十百]{1,12}|\d{1,3})(?P<measure>[楼层级台条只个口位名间套辆本家])"
 )
-_ORDINALS = {
-    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
-    "tenth": 10,
-}  # fmt: skip
 #: What follows a number without being counted by it, or is converted into another unit.
 _NO_NOUN = frozenset(
     """
@@ -566,7 +562,7 @@ def _counts(text: str) -> Mapping[str, set[int]]:
     for each in _COUNTED.finditer(text.casefold()):
         noun = each["measure"] or each["noun"]
         word = each["han"] or each["number"]
-        number = _ORDINALS.get(word) or parse_number(re.sub(r"(?<=\d)(?:st|nd|rd|th)", "", word))
+        number = parse_number(re.sub(r"(?<=\d)(?:st|nd|rd|th)", "", word))
         # 一家公司 is "a company".
         if noun not in _NO_NOUN and number is not None and not (word == "一" and noun not in "楼层级"):
             found[noun.removesuffix("s")].add(number)
