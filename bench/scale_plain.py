@@ -74,7 +74,7 @@ class Ours:
 
     def nearest(self, vector: Floats, limit: int) -> list[int]:
         """As recall asks."""
-        hits = self._vectors.search(vector, kind="conversation", exclude_session=None, limit=limit)
+        hits = self._vectors.search(vector, kind="conversation", exclude_session=None, limit=limit)[0]
         return [int(hit.text_id) for hit in hits]
 
     def _rows(self, first: int, vectors: Floats) -> list[Any]:

@@ -93,5 +93,5 @@ class VectorIndex(Protocol):
     def state(self) -> str:
         """Whether it can be searched, or why not."""
 
-    def search(self, vector: Vector, *, kind: Kind, exclude_session: str, limit: int) -> Sequence[Hit]:
-        """Up to ``limit`` texts of a kind outside of a session, the nearest first."""
+    def search(self, *vectors: Vector, kind: Kind, exclude_session: str, limit: int) -> Sequence[Sequence[Hit]]:
+        """For each vector up to ``limit`` texts of a kind outside of a session, the nearest first."""

@@ -170,7 +170,8 @@ def as_memory(message: Message) -> Message:
     """
     if message.role == "assistant":
         words = with_references(message) if message.quoted else message.words
-        message = replace(message, text=PREFIX["assistant"] + _REFERENCE.sub(r" [“…” \1]", words), quoted=())
+        text = PREFIX["assistant"] + _REFERENCE.sub(r" [“…” \1]", words)
+        message = replace(message, text=text, quoted=()) if message.quoted or text != message.text else message
     said = memory_text(own_words(message))
     return message if said == message.words else replace(message, text=PREFIX[message.role] + said.strip(), quoted=())
 

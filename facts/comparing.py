@@ -210,6 +210,7 @@ class _Comparison:
             elif fact.text_id not in placed and (
                 any(_is_said_with(fact, one) for one in values)
                 or _is_deed(fact, elsewhere=fact.text_id in self._elsewhere)
+                or self._goes_before_plan(fact)
             ):
                 self._new[fact.text_id] = replace(fact, single=False)
             else:
@@ -220,6 +221,11 @@ class _Comparison:
                         change = Change(one.text_id, "changes", _counts_from(fact, one), fact.text_id)
                         self._changes.setdefault(one.text_id, change)
         return [fact for fact in facts if fact in kept]
+
+    def _goes_before_plan(self, fact: NewFact) -> bool:
+        """Whether a fact that calls nothing changed is of a slot that changes later: notice given on a flat."""
+        ahead = any(one.slot == fact.slot and one.stance == "planned" and _is_ahead(one) for one in self._listed)
+        return ahead and not (fact.start or _CHANGES.search(fact.restatement))
 
     def _merge_repeated(self, slot: Slot, facts: Sequence[NewFact]) -> None:
         """Store each value of a multi-valued slot once; of a plan that was put off, the later day counts."""
@@ -331,16 +337,22 @@ class _Comparison:
     # --- doubts
 
     def raise_doubts(self, doubts: Sequence[DoubtDraft], shown: Sequence[Fact]) -> None:
-        """Doubt facts that may no longer hold after a change of home, job or partner, or a death."""
+        """Doubt facts that may no longer hold after a change of home, job or partner, or a death.
+
+        A model's doubt has the cause that it names, and begins with it; a plan is one if its day is known.
+        """
         triggers = [fact for fact in self.facts_to_store() if self._is_trigger(fact)]
         for draft in doubts:
+            named = self._listed[draft.new - 1 : draft.new] if draft.new > 0 else triggers[:1]
+            real = (one for one in named if one.basis == "verified" and one.stance in ("stated", "planned"))
+            by = next((one for one in real if triggers or _is_ahead(one)), None)
             if not 0 < draft.known <= len(shown):
                 self.ignored["not shown"] += 1
-            elif not triggers:
+            elif not by:
                 self.ignored["doubt without a change"] += 1
             else:
-                by = self._listed[draft.new - 1] if 0 < draft.new <= len(self._listed) else triggers[0]
-                self._doubt_fact(shown[draft.known - 1], by if by in triggers else triggers[0])
+                cause = self._dropped.get(by.text_id, by.text_id)
+                self._doubt_fact(shown[draft.known - 1], replace(by, text_id=cause))
         for trigger in triggers:
             for fact in (known for known in self._known.values() if _hangs_on(known, trigger)):
                 self._doubt_fact(fact, trigger, "ends" if _is_death(trigger) else "doubts")
@@ -464,6 +476,11 @@ def _with_day_ahead(fact: NewFact, listed: Iterable[NewFact]) -> NewFact:
     return replace(fact, start=min(days, default=""))
 
 
+def _is_ahead(fact: Fact | NewFact) -> bool:
+    """Whether a fact begins after it was said."""
+    return fact.start > fact.said[: len(fact.start)]
+
+
 def _is_death(fact: Fact | NewFact) -> bool:
     return fact.slot.attribute == "death"
 
@@ -536,12 +553,13 @@ def _join_unique(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
 
 # --- what is worth a comparison
 
-#: A word in more known facts than this is too common to connect two.
-_RARE = 4
-#: Of a slot that holds more values than this, only the nearest are sure to be compared.
+#: A word in more known facts than this is too common to connect two; of a slot that holds more values, only the
+#: nearest are sure to be compared.
 _SMALL_SLOT = 12
 #: What a known fact scores in the same slot, in a related one, in a dependent one, and with the same subject.
 _SAME_SLOT, _AKIN_SLOT, _DEPENDENT, _SAME_SUBJECT = 100.0, 30.0, 20.0, 1.5
+#: What the nearest known fact of a new one scores more, and the next ones a half, a third of it.
+_NEAREST = 10.0
 
 
 def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_COMPARED) -> tuple[Fact, ...]:
@@ -559,15 +577,23 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
     holding: dict[str, list[Fact]] = {}
     scores: dict[str, float] = defaultdict(float)
     for one in new:
+        changed = _changed_by(one, slots)
         # A fixed order makes the sums of scores, and so the prompt, reproducible.
-        roots = dict.fromkeys(_root_of(term) for term in terms(_text_of(one)) if is_telling(term) and term not in own)
+        roots = dict.fromkeys(
+            _root_of(term) for term in terms(f"{_text_of(one)} {changed}") if is_telling(term) and term not in own
+        )
         for root in roots.keys() - holding.keys():
             # No more than are needed to show that the word is common.
             with_root = (fact for fact, text in texts if root in text)
-            holding[root] = list(islice(with_root, _RARE + 1)) if root in everything else []
-        rare = [holding[root] for root in roots if 0 < len(holding[root]) <= _RARE]
-        for name, score in _score_known(one, slots, rare, len(texts)).items():
-            scores[name] = max(scores[name], score)
+            holding[root] = list(islice(with_root, _SMALL_SLOT + 1)) if root in everything else []
+        shared = {root: holding[root] for root in roots if 0 < len(holding[root]) <= _SMALL_SLOT}
+        nearest = _score_known(one, slots, shared.values(), len(texts))
+        for root in map(_root_of, terms(changed)) if one.slot.attribute in _TRIGGERS else ():
+            for fact in shared.get(root, ()):
+                nearest[fact.text_id] = max(nearest[fact.text_id], _DEPENDENT)
+        # The nearest of each new fact come before those that are near to many.
+        for place, name in enumerate(sorted(nearest, key=nearest.__getitem__, reverse=True)):
+            scores[name] = max(scores[name], nearest[name] + _NEAREST / (1 + place))
     wanted = _related_slots(new, slots)
     for slot in wanted:
         for fact in slots[slot]:
@@ -577,6 +603,13 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
     left = most - sum(fact.slot in wanted for fact in kept)
     others = [fact for fact in kept if fact.slot not in wanted][: max(0, left)]
     return tuple(fact for fact in kept if fact.slot in wanted or fact in others)
+
+
+def _changed_by(new: NewFact, slots: Mapping[Slot, Sequence[Fact]]) -> str:
+    """What a new fact may change, in words: who died, the values of its slot so far."""
+    if _is_death(new):
+        return normalize_text(new.subject)
+    return normalize_text(" ".join(fact.value for fact in slots.get(new.slot, ()) if new.single))
 
 
 def _related_slots(new: Iterable[NewFact], slots: Mapping[Slot, Sequence[Fact]]) -> set[Slot]:
@@ -613,8 +646,8 @@ def _by_slot(facts: Iterable[Fact]) -> Mapping[Slot, list[Fact]]:
 
 def _score_known(
     new: NewFact, slots: Mapping[Slot, Sequence[Fact]], rare: Iterable[Sequence[Fact]], known: int
-) -> Mapping[str, float]:
-    """The scores of known facts for a new one, by id: from slot, dependent slots and rare words."""
+) -> defaultdict[str, float]:
+    """The scores of known facts for a new one, by id: from slot, dependent slots and shared words."""
     scores: defaultdict[str, float] = defaultdict(float)
     for found in rare:
         weight = log(1 + known / len(found))

@@ -130,7 +130,7 @@ def matching_forms(text: str, wanted: AbstractSet[str]) -> tuple[str, ...]:
     """
     found: list[str] = []
     for word in dict.fromkeys(_WORD.findall(text)):
-        if is_unspaced(word[0]):
+        if not word.isascii() and is_unspaced(word[0]):
             found += _covered_runs(word, wanted)
         elif not wanted.isdisjoint(_tokens_of_word(word)):
             found.append(word)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from domain.facts import EVENTS, Fact, LineEvidence, Slot
 from domain.patterns import pattern_of
 from domain.quotations import memory_text
-from domain.recollection import Annotation, RecalledFact, RecalledMessage, RecalledSummary, Why
+from domain.recollection import Annotation, RecalledFact, RecalledSummary, Why
 from domain.records import Message
 from domain.text import encode_json
 from language.scripts import estimate, language_of
@@ -152,10 +152,9 @@ class KnownFacts:
         self._outdated |= dict.fromkeys(self._outdated_among(in_slots))
         return [_as_recalled(fact, shares.get(fact.number, _ASKED_FOR), self._today) for fact in best_facts]
 
-    def is_covered(self, fact: Fact | RecalledFact, messages: Iterable[RecalledMessage]) -> bool:
-        """Whether every message that a fact is based on is among these or in the context."""
-        visible = self._in_context.union(message.text_id for message in messages)
-        return bool(fact.messages) and visible.issuperset(fact.messages)
+    def is_covered(self, fact: Fact | RecalledFact, shown: Iterable[str]) -> bool:
+        """Whether every message that a fact is based on is among these ids or in the context."""
+        return bool(fact.messages) and self._in_context.union(shown).issuperset(fact.messages)
 
     def annotations_of_messages(
         self, messages: Collection[Message], answered: Mapping[str, str]

@@ -87,6 +87,8 @@ class MessageTable:
         #: The number of the newest message here; 0 if empty.
         self.last_seq = 0
         self.has_named = False
+        #: The numbers of messages, and of the sessions of summaries, by id, as far as they were asked for.
+        self.numbers: dict[Kind, dict[str, int]] = {"conversation": {}, "summary": {}}
         self._size = 0
         self._last_of: dict[int, int] = {}
         self._session_ends: Numbers | None = None
@@ -200,19 +202,21 @@ class MessageTable:
 
 
 @dataclass(frozen=True)
-class FoundMessages:
-    """The results of the indexes for one question.
+class FoundWords:
+    """The results of the index of words for one question: E entries, term after term.
 
-    By words: E entries, term after term. ``term`` (E,) is the place of its term in ``terms``, ``rows`` (E,) the
-    row that contains it, ``counts`` (E,) how often. By vectors: rows and their similarity.
+    ``term`` (E,) is the place of its term in ``terms``, ``rows`` (E,) the row that contains it, ``counts`` (E,) how
+    often. ``weights`` (T,) are those of the terms, ``faint`` (T,) which only say how long ago something was, ``best``
+    the rows that fit best in a history that is not ranked whole.
     """
 
     terms: tuple[str, ...]
     term: Numbers
     rows: Numbers
     counts: Floats
-    dense_rows: Numbers
-    dense: Floats
+    weights: Floats
+    faint: Flags
+    best: Numbers
 
 
 @dataclass(frozen=True)
@@ -225,48 +229,58 @@ class Pool:
     similarity: Floats | None
 
 
-def _find_messages(
-    table: MessageTable, postings: Mapping[str, Postings], dense: Mapping[int, float], hidden: Flags
-) -> FoundMessages:
-    """The results of the indexes as rows of the table, without ``hidden`` rows."""
-    none = np.zeros(0, np.int64)
-    entries = np.concatenate([none, *(posting.seqs for posting in postings.values())])
-    counts = np.concatenate([none, *(posting.counts for posting in postings.values())])
-    term = np.repeat(np.arange(len(postings)), [len(posting.seqs) for posting in postings.values()])
-    rows, known = table.rows(entries)
-    seqs = np.array(sorted(dense), np.int64)
-    dense_rows, near = table.rows(seqs)
-    similarity = np.array([dense[seq] for seq in seqs[near].tolist()], np.float32)
-    shown, near_shown = ~hidden[rows], ~hidden[dense_rows]
-    return FoundMessages(
-        tuple(postings),
-        term[known][shown],
-        rows[shown],
-        counts[known][shown].astype(np.float32),
-        dense_rows[near_shown],
-        similarity[near_shown],
-    )
+def _find_words(
+    table: MessageTable, postings: Mapping[str, Postings], faint: frozenset[str], hidden: Flags
+) -> FoundWords:
+    """The results of the index of words as rows of the table, without ``hidden`` rows."""
+    none, each = np.zeros(0, np.int64), postings.values()
+    rows, known = table.rows(np.concatenate([none, *[posting.seqs for posting in each]]))
+    shown = ~hidden[rows]
+    rows = rows[shown]
+    counts = np.concatenate([none, *[posting.counts for posting in each]])[known][shown].astype(np.float32)
+    term = np.repeat(np.arange(len(postings)), [len(posting.seqs) for posting in each])[known][shown]
+    rows_with = np.bincount(term, minlength=len(postings)).astype(np.float32)
+    is_faint = np.array([term in faint for term in postings], np.bool_)
+    weights = np.where(is_faint, np.float32(_FAINT), np.float32(1.0)) * rarity(rows_with, len(table))
+    best = none
+    if len(table) > _WHOLE:
+        best = table.in_order(_unique_rows(rows, len(table)))
+    if len(best) > _BY_WORDS:
+        # The messages with the best BM25, with a little of their neighbours' scores.
+        place = _find_places(best, rows, len(table))
+        norm = 1.2 * (0.4 + 0.6 * table.length[best] / max(table.mean_length, 1.0))
+        first = np.bincount(place, weights[term] * counts / (counts + norm[place])).astype(np.float32)
+        first = first + from_neighbours(first, table.are_adjacent(best), (0.5, 0.25))
+        best = best[np.argpartition(first, -_BY_WORDS)[-_BY_WORDS:]]
+    return FoundWords(tuple(postings), term, rows, counts, weights, is_faint, best)
 
 
-def _build_pool(table: MessageTable, found: FoundMessages, weights: Floats, hidden: Flags) -> Pool:
-    """The pool of one question, without ``hidden`` rows."""
+def _build_pool(
+    table: MessageTable, found: FoundWords, dense: Mapping[int, float], hidden: Flags
+) -> tuple[Pool, Floats]:
+    """The pool of one question, and how near its near messages are, without ``hidden`` rows; ``dense``: by number."""
+    seqs = np.fromiter(dense, np.int64, len(dense))
+    order = seqs.argsort()
+    dense_rows, known = table.rows(seqs[order])
+    shown = ~hidden[dense_rows]
+    near = np.fromiter(dense.values(), np.float32, len(dense))[order][known][shown]
+    dense_rows = dense_rows[shown]
     if len(table) <= _WHOLE:
         rows = np.arange(len(table))
     else:
-        best = np.argsort(-found.dense, kind="stable")[:_BY_VECTORS]
-        core = np.concatenate([_best_by_words(table, found, weights), found.dense_rows[best]])
-        rows = _with_neighbours(table, core)
+        best = np.argsort(-near, kind="stable")[:_BY_VECTORS]
+        rows = _with_neighbours(table, np.concatenate([found.best, dense_rows[best]]))
     rows = table.in_order(rows[~hidden[rows]])
     counts = np.zeros((len(found.terms), len(rows)), np.float32)
     at, known = _find_rows(rows, found.rows)
     counts[found.term[known], at] = found.counts[known]
     similarity: Floats | None = None
-    if len(found.dense):
+    if len(near):
         # What the index did not return is at most as near as the last that it did.
-        similarity = np.full(len(rows), found.dense.min(), np.float32)
-        at, known = _find_rows(rows, found.dense_rows)
-        similarity[at] = found.dense[known]
-    return Pool(rows, table.are_adjacent(rows), counts, similarity)
+        similarity = np.full(len(rows), near.min(), np.float32)
+        at, known = _find_rows(rows, dense_rows)
+        similarity[at] = near[known]
+    return Pool(rows, table.are_adjacent(rows), counts, similarity), near
 
 
 def with_answered(pool: Pool, short: Callable[[Sequence[int]], Collection[int]]) -> Pool:
@@ -294,19 +308,6 @@ def _answering(pool: Pool) -> Numbers:
     best = best[best > 0]
     answering: Numbers = best[pool.joined[best - 1] & (near[best] - _LESS_NEAR > near[best - 1])]
     return answering
-
-
-def _best_by_words(table: MessageTable, found: FoundMessages, weights: Floats) -> Numbers:
-    """The messages with the best BM25, with a little of their neighbours' scores."""
-    touched = table.in_order(_unique_rows(found.rows, len(table)))
-    if len(touched) <= _BY_WORDS:
-        return touched
-    place = _find_places(touched, found.rows, len(table))
-    weight, counts = weights[found.term], found.counts
-    norm = 1.2 * (0.4 + 0.6 * table.length[touched] / max(table.mean_length, 1.0))
-    first = np.bincount(place, weight * counts / (counts + norm[place])).astype(np.float32)
-    first = first + from_neighbours(first, table.are_adjacent(touched), (0.5, 0.25))
-    return touched[np.argpartition(first, -_BY_WORDS)[-_BY_WORDS:]]
 
 
 def _with_neighbours(table: MessageTable, core: Numbers) -> Numbers:
@@ -376,8 +377,10 @@ _FAINT = 0.3
 _NAMED_AFTER = 0.3
 #: The word tables whose number of rows is needed.
 _SUMMED: tuple[WordTable, ...] = ("summary", "fact")
-#: The number of what is still in an index and no longer stored.
-_GONE = -1
+#: What was read of a term that was not read: up to no row.
+_UNREAD: tuple[int, Postings | None] = (0, None)
+#: So many numbers are kept by id.
+_MOST_NUMBERS = 50_000
 #: How many vectors are requested; in a large history only as many messages as the pool takes.
 _NEAR_TURNS, _NEAR_SUMMARIES = 300, 60
 _KINDS: tuple[Kind, ...] = ("conversation", "summary")
@@ -407,12 +410,11 @@ class Candidates:
 
 
 class _Gathered(NamedTuple):
-    """What the indexes have for one question: its words and their weights, which are faint, and the pool."""
+    """What the indexes have for one question: its words, the pool, and how near its near messages and summaries are."""
 
-    found: FoundMessages
-    weights: Floats
-    faint: Flags
+    found: FoundWords
     pool: Pool
+    near: Floats
     near_summaries: _Similarities
 
     @property
@@ -445,14 +447,11 @@ class CandidateSearch:
         #: The number of the present session.
         self.present = archive.sessions.number_of(hidden.session_id)
         #: By table and term: the cap that it was read with, and its rows, where those are not more.
-        self._read: dict[tuple[WordTable, str], tuple[int, Postings | None]] = {}
+        self._read: dict[WordTable, dict[str, tuple[int, Postings | None]]] = {name: {} for name in WORD_TABLES}
         self._fitting = cache(self._find_fitting)
         self._totals = {table: self._words.rows(table) for table in _SUMMED}
-        #: The numbers of messages, and of the sessions of summaries, by id.
-        self._numbers: dict[Kind, dict[str, int]] = {"conversation": {}, "summary": {}}
         self._messages: dict[int, Message | None] = {}
         self._near: dict[tuple[bytes, Kind], _Similarities] = {}
-        self._gathered: dict[Question, _Gathered] = {}
         self._little: dict[int, bool] = {}
         self._log = log
         self._hidden_rows = np.zeros(len(table), np.bool_)
@@ -472,17 +471,18 @@ class CandidateSearch:
         ahead = self._archive.database.ahead
         words_asked = self._words_of(asked)
         ahead(
-            *(partial(self._nearest, vector, kind) for vector in vectors for kind in _KINDS),
+            *(partial(self._nearest, [one], kind) for one in vectors if one is not None for kind in _KINDS),
             *(partial(self._fetch_postings, *one) for one in words_asked),
         )
         with ThreadPoolExecutor(1, "recall") as pool:
-            searched: list[Callable[[], Sequence[_Similarities]]] = [
-                partial(self._by_vector, vector) for vector in vectors
-            ]
+            searched: Callable[[], Sequence[Sequence[_Similarities]]] = cache(lambda: self._search_all(vectors))
             if len(self._table) > _WHOLE and any(vector is not None for vector in vectors):
-                searched = [pool.submit(one).result for one in searched]
+                searched = pool.submit(searched).result
             self._read_words(words_asked)
-            gathered = [partial(self._gather, *one) for one in zip(asked, searched, strict=True)]
+            gathered = [
+                cache(partial(self._gather, each, self._match_words(each), at, searched))
+                for at, each in enumerate(asked)
+            ]
             nothing = np.zeros(0, np.int64)
             ahead(
                 lambda: self._short_rows([row for one in gathered for row in one().answering]),
@@ -491,38 +491,36 @@ class CandidateSearch:
             for each, vector, gather, background in zip(asked, vectors, gathered, backgrounds, strict=True):
                 yield self._find_candidates(each, vector, gather(), background)
 
-    def _gather(self, asked: Question, nearest: Callable[[], Sequence[_Similarities]]) -> _Gathered:
-        if asked in self._gathered:
-            return self._gathered[asked]
-        table = self._table
+    def _search_all(self, vectors: Sequence[Vector | None]) -> Sequence[Sequence[_Similarities]]:
+        """For each vector the nearest messages and summaries; all vectors are searched at once."""
+        there = [vector for vector in vectors if vector is not None]
+        found = iter(zip(*(self._nearest(there, kind) for kind in _KINDS), strict=True))
+        return [({}, {}) if vector is None else next(found) for vector in vectors]
+
+    def _match_words(self, asked: Question) -> FoundWords:
         postings = self._read_postings("message", asked.terms)
-        near_messages, near_summaries = nearest()
-        seqs = self._numbers["conversation"]
-        new = [text_id for text_id in near_messages if text_id not in seqs]
-        seqs |= dict.fromkeys(new, _GONE) | (self._archive.messages.numbers_of(new) if new else {})
-        dense = {seqs[text_id]: similarity for text_id, similarity in near_messages.items()}
-        dense.pop(_GONE, None)
-        found = _find_messages(table, postings, dense, self._hidden_rows)
-        faint = np.array([term in asked.faint for term in found.terms], np.bool_)
-        rows_with = np.bincount(found.term, minlength=len(found.terms)).astype(np.float32)
-        weights = np.where(faint, np.float32(_FAINT), np.float32(1.0)) * rarity(rows_with, len(table))
-        pool = _build_pool(table, found, weights, self._hidden_rows)
-        self._gathered[asked] = gathered = _Gathered(found, weights, faint, pool, near_summaries)
-        return gathered
+        return _find_words(self._table, postings, asked.faint, self._hidden_rows)
+
+    def _gather(
+        self, asked: Question, found: FoundWords, at: int, searched: Callable[[], Sequence[Sequence[_Similarities]]]
+    ) -> _Gathered:
+        near_messages, near_summaries = searched()[at]
+        dense = self._by_number("conversation", near_messages)
+        return _Gathered(found, *_build_pool(self._table, found, dense, self._hidden_rows), near_summaries)
 
     def _find_candidates(
         self, asked: Question, vector: Vector | None, first: _Gathered, background: Sequence[Vector]
     ) -> Candidates:
-        table, found, weights, faint = self._table, first.found, first.weights, first.faint
+        table, found, faint = self._table, first.found, first.found.faint
         gathered = with_answered(first.pool, self._short_rows)
         # Words for how long ago something was count only in messages with all of them ("a year ago").
         says_all = (gathered.counts[faint] > 0).all(axis=0) & (faint.sum() == len(asked.faint))
         gathered.counts[np.ix_(faint, ~says_all)] = 0
         numbers, of_session = np.unique(table.session[gathered.rows], return_inverse=True)
         sessions = numbers.astype(np.int64)
-        clarity, above = _compare_with_background(found.dense, len(table), vector, background)
+        clarity, above = _compare_with_background(first.near, len(table), vector, background)
         evidence = replace(
-            self._gather_evidence(asked, gathered, weights, sessions, of_session),
+            self._gather_evidence(asked, gathered, found.weights, sessions, of_session),
             summary_similarity=self._summary_similarity(first.near_summaries, sessions),
             clarity=clarity,
             nearest=above,
@@ -572,7 +570,7 @@ class CandidateSearch:
             (table, terms, most)
             for table in WORD_TABLES
             for most in dict.fromkeys(caps.values())
-            if (terms := [term for term, cap in caps.items() if cap == most > self._cap_read(table, term)])
+            if (terms := [t for t, cap in caps.items() if cap == most > self._read[table].get(t, _UNREAD)[0]])
         ]
 
     def _read_words(self, wanted: Iterable[tuple[WordTable, list[str], int]]) -> bool:
@@ -586,9 +584,10 @@ class CandidateSearch:
         return True
 
     def _fetch_postings(self, table: WordTable, terms: Sequence[str], cap: int) -> None:
-        if new := [term for term in terms if self._cap_read(table, term) < cap]:
+        read = self._read[table]
+        if new := [term for term in terms if read.get(term, _UNREAD)[0] < cap]:
             found = self._words.postings(table, new, cap)
-            self._read |= {(table, term): (cap, found.get(term)) for term in new}
+            read |= {term: (cap, found.get(term)) for term in new}
 
     def _read_postings(self, table: WordTable, terms: Sequence[str]) -> Mapping[str, Postings]:
         """The messages that contain each term. Nothing is read twice for one round.
@@ -596,17 +595,13 @@ class CandidateSearch:
         Terms in too many rows are left out, the longer the question the sooner; a history that is ranked whole loses
         nothing.
         """
-        cap = self._cap(terms)
+        cap, read = self._cap(terms), self._read[table]
         if not self._read_words([(table, list(terms), cap)]):
             return {}
-        found = {term: self._read[table, term][1] for term in terms}
-        return {term: posting for term, posting in found.items() if posting and len(posting.seqs) <= cap}
+        return {term: rows for term in terms if (rows := read[term][1]) and len(rows.seqs) <= cap}
 
     def _cap(self, terms: Sequence[str]) -> int:
         return _WHOLE if len(self._table) <= _WHOLE else _ROWS // max(len(terms), _FEW_TERMS)
-
-    def _cap_read(self, table: WordTable, term: str) -> int:
-        return self._read.get((table, term), (0, None))[0]
 
     def _find_fitting(self, table: WordTable, terms: Sequence[str]) -> tuple[Numbers, Floats]:
         return _best_fitting(self._read_postings(table, terms), self._totals[table])
@@ -657,45 +652,58 @@ class CandidateSearch:
 
     # -- vectors -----------------------------------------------------------------------------------------
 
-    def _by_vector(self, vector: Vector | None) -> Sequence[_Similarities]:
-        """The nearest messages and summaries."""
-        return [self._nearest(vector, kind) for kind in _KINDS]
+    def _by_number(self, kind: Kind, hits: _Similarities) -> dict[int, float]:
+        """The similarity of messages, or of the sessions of summaries, by number; what is gone is left out."""
+        known = self._table.numbers[kind]
+        numbers: dict[str, int] = {text_id: known[text_id] for text_id in hits.keys() & known.keys()}
+        if new := [text_id for text_id in hits if text_id not in numbers]:
+            if kind == "conversation":
+                read = self._archive.messages.numbers_of(new)
+            else:
+                read = self._archive.summaries.sessions_of(text_ids=new)  # type: ignore[assignment]
+            self._keep_numbers(kind, read)
+            numbers |= read
+        return {numbers[text_id]: similarity for text_id, similarity in hits.items() if text_id in numbers}
 
-    def _nearest(self, vector: Vector | None, kind: Kind) -> _Similarities:
-        """The nearest texts of a kind, searched once for each vector."""
-        if vector is None:
-            return {}
+    def _keep_numbers(self, kind: Kind, new: Mapping[str, int]) -> None:
+        known = self._table.numbers[kind]
+        if len(known) > _MOST_NUMBERS:
+            known.clear()
+        known |= new
+
+    def _nearest(self, vectors: Sequence[Vector], kind: Kind) -> Sequence[_Similarities]:
+        """The texts of a kind that are nearest to each vector; none is searched for twice."""
         most = _NEAR_TURNS if len(self._table) <= _WHOLE else _BY_VECTORS
         most = most + len(self._hidden.messages or ()) if kind == "conversation" else _NEAR_SUMMARIES
-        if (key := (vector.tobytes(), kind)) not in self._near:
-            self._near[key] = self._search_vectors(vector, kind, most)
-        return self._near[key]
+        keys = [(vector.tobytes(), kind) for vector in vectors]
+        if new := {key: vector for key, vector in zip(keys, vectors, strict=True) if key not in self._near}:
+            found = self._search_vectors([*new.values()], kind, most)
+            self._near |= dict(zip(new, found, strict=True))
+        return [self._near[key] for key in keys]
 
     def _summary_similarity(self, hits: _Similarities, sessions: Numbers) -> Floats | None:
         """(S,) the similarity of each session's summary; at least the lowest returned."""
         if not hits:
             return None
-        session_of = self._numbers["summary"]
-        new = [text_id for text_id in hits if text_id not in session_of]
-        session_of |= dict.fromkeys(new, _GONE) | self._archive.summaries.sessions_of(text_ids=new)  # type: ignore[arg-type]
-        known = {session_of[text_id]: similarity for text_id, similarity in hits.items()}
-        return _scores_by_number(known, sessions, min(hits.values()))
+        return _scores_by_number(self._by_number("summary", hits), sessions, min(hits.values()))
 
-    def _search_vectors(self, vector: Vector | None, kind: Kind, limit: int) -> _Similarities:
-        if vector is None or self._vectors is None:
-            return {}
+    def _search_vectors(self, vectors: Sequence[Vector], kind: Kind, limit: int) -> Sequence[_Similarities]:
+        if self._vectors is None:
+            return [{} for _ in vectors]
         try:
             whole = kind == "summary" or self._hidden.messages is None
             without = self._hidden.session_id if whole else ""
-            hits = self._vectors.search(vector, kind=kind, exclude_session=without, limit=limit)
+            found = self._vectors.search(*vectors, kind=kind, exclude_session=without, limit=limit)
         except (errors.StorageError, errors.EmbeddingError) as fault:
             if fault.key == "index.not_ready":
                 self._add_missing("index")  # it is being built
             else:
                 self._log_missing("index")
-            return {}
-        self._numbers[kind] |= {hit.text_id: hit.number for hit in hits if hit.number is not None}
-        return {hit.text_id: hit.similarity for hit in hits}
+            return [{} for _ in vectors]
+        for hits in found:
+            if hits and hits[0].number is not None:
+                self._keep_numbers(kind, {hit.text_id: hit.number for hit in hits if hit.number is not None})
+        return [{hit.text_id: hit.similarity for hit in hits} for hits in found]
 
     def _short_rows(self, rows: Sequence[int]) -> set[int]:
         """The rows that are short, so that their vectors include the message before. Each is read once."""

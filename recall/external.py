@@ -81,11 +81,14 @@ class ExternalTexts:
         """Whether vectors can be searched."""
         return "empty" if self._rows is None else "ready"
 
-    def search(self, vector: Vector, *, kind: Kind, exclude_session: str, limit: int) -> Sequence[Hit]:
-        """The nearest texts; there are no summaries."""
+    def search(self, *vectors: Vector, kind: Kind, exclude_session: str, limit: int) -> Sequence[Sequence[Hit]]:
+        """The texts nearest to each vector; there are no summaries."""
         if self._rows is None or kind == "summary" or limit < 1:
-            return []
-        return [Hit(*found) for found in self._rows.search(_unit(vector), None, limit)]
+            return [[] for _ in vectors]
+        import numpy as np
+
+        found = self._rows.search(np.stack([_unit(vector) for vector in vectors]), None, limit)
+        return [[Hit(*one) for one in each] for each in found]
 
     def add(self, source: str, read: SourceTexts, stopped: Callable[[], bool]) -> None:
         """Take in all that was read of a source, findable by its words."""
@@ -283,7 +286,7 @@ class ExternalMemories:
         if vector is None:
             return set()
         floor = sum(float(vector @ one) for one in unrelated if one is not None) / len(background)
-        hits = texts.search(vector, kind="conversation", exclude_session="", limit=_LOOKED_AT)
+        hits = texts.search(vector, kind="conversation", exclude_session="", limit=_LOOKED_AT)[0]
         return {hit.text_id for hit in hits if hit.similarity - floor >= _NEAR}
 
     def _wait_until_readable(self) -> OwnMemories | None:

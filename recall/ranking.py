@@ -11,7 +11,7 @@ Shapes: T terms, P messages in a pool, S sessions. ``counts`` is (T, P): how oft
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from operator import mul
 from typing import Literal
@@ -91,7 +91,8 @@ class Ranked:
 def rank(evidence: Evidence) -> Ranked:
     """Score every message of the pool, and every session in it."""
     weights = weights_for(evidence)
-    weighted = {name: weights[name] * part for name, part in score_parts(evidence).items() if weights.get(name)}
+    parts = score_parts(evidence, weights)
+    weighted = {name: weights[name] * part for name, part in parts.items() if name in weights}
     scores: Floats = sum(weighted.values(), np.zeros(len(evidence.lengths), np.float32))
     # A session is as good as its best message, and better for its summary.
     sessions = z(_best_of_sessions(scores, evidence.of_session, len(evidence.later)))
@@ -108,47 +109,58 @@ def level(ranked: Ranked) -> Ranked:
     return replace(ranked, messages=messages / above, sessions=sessions / above) if above > 0.0 else ranked
 
 
-def score_parts(e: Evidence) -> dict[str, Floats]:
-    """Every part, unweighted.
+def score_parts(e: Evidence, wanted: Collection[str] | None = None) -> dict[str, Floats]:
+    """Every part, unweighted; with ``wanted`` those at least.
 
     What is around a message counts as far as neighbouring messages are alike for this question (``cohesion``); where
     they are not, the message counts alone (``words_apart``, ``dense_apart``). Vectors count as far as they are
     clear: an embedder finds a language it does not speak all alike. For a remark they weigh more than words do, so
     there they fade sooner.
     """
+
+    def make(parts: Mapping[str, Callable[[], Floats]]) -> dict[str, Floats]:
+        return {n: one() for n, one in parts.items() if wanted is None or n in wanted or f"{n}_apart" in wanted}
+
+    of_session, sessions = e.of_session, len(e.later)
     words = bm25(e.counts, e.rarity, e.lengths, e.mean_length, k1=1.2, b=0.6)
-    around = np.float32(cohesion(words, e.similarity, e.joined))
-    found = {
-        "words": words,
-        "coverage": (e.share[:, None] * (e.counts > 0)).sum(axis=0),
-        "window": _score_window(e),
-        "session_best": _best_of_sessions(words, e.of_session, len(e.later))[e.of_session],
+    parts: dict[str, Callable[[], Floats]] = {
+        "words": lambda: words,
+        "coverage": lambda: (e.share[:, None] * (e.counts > 0)).sum(axis=0),
+        "window": lambda: _score_window(e),
+        "session_best": lambda: _best_of_sessions(words, of_session, sessions)[of_session],
     }
-    if e.summary_words is not None:
-        found["summary"] = e.summary_words[e.of_session]
-    if e.fact_words is not None:
-        found["facts"] = e.fact_words
-    if e.similarity is not None:
-        above = e.similarity - e.similarity.mean()
-        found["dense"] = e.similarity
-        found["dense_near"] = from_neighbours(above, e.joined, _FROM_EARLIER, _FROM_LATER)
-        found["dense_session"] = _mean_of_sessions(e.similarity, e.of_session, len(e.later))[e.of_session]
-        found["dense_session_best"] = _best_of_sessions(e.similarity, e.of_session, len(e.later))[e.of_session]
-    found = dict(zip(found, z(np.stack(list(found.values()))), strict=True))
+    if (summary := e.summary_words) is not None:
+        parts["summary"] = lambda: summary[of_session]
+    if (facts := e.fact_words) is not None:
+        parts["facts"] = lambda: facts
+    if (dense := e.similarity) is not None:
+        parts |= {
+            "dense": lambda: dense,
+            "dense_near": lambda: from_neighbours(dense - dense.mean(), e.joined, _FROM_EARLIER, _FROM_LATER),
+            "dense_session": lambda: _mean_of_sessions(dense, of_session, sessions)[of_session],
+            "dense_session_best": lambda: _best_of_sessions(dense, of_session, sessions)[of_session],
+        }
+    found = make(parts)
+    found = dict(zip(found, z(np.stack(list(found.values()))), strict=True)) if found else {}
+    apart = [name for name in ("words", "dense") if name in parts and (wanted is None or f"{name}_apart" in wanted)]
+    around = np.float32(1)
+    if apart or not found.keys().isdisjoint(_AROUND):
+        around = np.float32(cohesion(words, e.similarity, e.joined))
     clear = np.float32(e.clarity**2 if e.remark else e.clarity)
     for name in found:
         found[name] *= (clear if name.startswith("dense") else 1) * (around if name in _AROUND else 1)
-    found |= {f"{name}_apart": found[name] * (1 - around) for name in ("words", "dense") if name in found}
-    return found | {
-        "near": e.near,
-        "meant": e.meant,
-        "asks": e.asks,
-        "by_user": e.by_user,
-        "length": np.log1p(e.lengths),
-        "length_own": _relative_length(e),
-        "opening": (e.position == 0).astype(np.float32),
-        "newer": -np.log(_LATELY + e.later)[e.of_session].astype(np.float32) * np.float32(e.goes_on),
-    }
+    found |= {f"{name}_apart": found[name] * (1 - around) for name in apart}
+    newer = np.float32(e.goes_on)
+    return found | make({
+        "near": lambda: e.near,
+        "meant": lambda: e.meant,
+        "asks": lambda: e.asks,
+        "by_user": lambda: e.by_user,
+        "length": lambda: np.log1p(e.lengths),
+        "length_own": lambda: _relative_length(e),
+        "opening": lambda: (e.position == 0).astype(np.float32),
+        "newer": lambda: -np.log(_LATELY + e.later)[of_session].astype(np.float32) * newer,
+    })  # fmt: skip
 
 
 def _score_window(e: Evidence) -> Floats:

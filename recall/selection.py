@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -100,26 +100,28 @@ class Selected:
     facts: tuple[RecalledFact, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Laid:
-    """What could be selected of what was said: by row, the hits with their reasons, best first, and all without.
-
-    ``around``: the rows that a hit needs to be understood. ``cost``: the tokens of each row.
-    """
-
-    hits: Mapping[int, RecalledMessage]
-    plain: Mapping[int, RecalledMessage]
-    around: Mapping[int, Sequence[int]]
-    cost: Mapping[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Best:
+class _Best(NamedTuple):
     """Where something scored best: its score, in which search, at which place of what that found."""
 
     score: float
     found: RankedSearch
     at: int
+
+
+@dataclass(frozen=True)
+class _Laid:
+    """What could be selected of what was said, by row: the best with their scores, and the messages.
+
+    ``around``: the rows that a hit needs to be understood. ``said``: the words that are shown. ``cost``: the tokens of
+    each row.
+    """
+
+    best: Mapping[int, _Best]
+    read: Mapping[int, Message]
+    around: Mapping[int, Sequence[int]]
+    said: Mapping[int, str]
+    marks: Mapping[str, tuple[Annotation, ...]]
+    cost: Mapping[int, int]
 
 
 def cut(scores: Sequence[float], count: int, *, share: float) -> int:
@@ -171,20 +173,19 @@ class Selector:
         summaries = self._summaries(searches)
         recorded = [one.session_id for one in summaries]
         left = self._limits.tokens - FRAME - sum(map(_cost_of_summary, summaries))
-        marked = any(one.annotations for one in laid.plain.values()) or any(one.annotations for one in summaries)
-        messages = self._messages(laid, left - cost_of_facts(offered, marked=marked), recorded)
-        missing = self._not_shown(offered, messages)
-        if len(missing) < len(offered):
-            messages = self._messages(laid, left - cost_of_facts(missing, marked=marked), recorded)
-            missing = self._not_shown(missing, messages)
-        chosen = {message.text_id for message in messages if message.hit}
-        hits = tuple(message.text_id for message in laid.hits.values() if message.text_id in chosen)
-        return Selected(messages, summaries, hits, tuple(missing))
-
-    def _not_shown(self, facts: Sequence[RecalledFact], messages: Sequence[RecalledMessage]) -> list[RecalledFact]:
-        """The facts that what is shown anyway does not tell whole, and those that took the place of another."""
-        known = self._known
-        return [fact for fact in facts if fact.text_id in known.newer or not known.is_covered(fact, messages)]
+        marked = bool(laid.marks) or any(one.annotations for one in summaries)
+        days = {row: (message.session_id, message.timestamp[:10]) for row, message in laid.read.items()}
+        missing = offered
+        for _ in range(2):
+            budget, before = left - cost_of_facts(missing, marked=marked), len(missing)
+            chosen = choose([*laid.best], laid.around, laid.cost, budget, days, recorded)
+            # The facts that what is shown anyway does not tell whole, and those that took the place of another.
+            shown, newer = [laid.read[row].text_id for row in chosen], self._known.newer
+            missing = [fact for fact in missing if fact.text_id in newer or not self._known.is_covered(fact, shown)]
+            if len(missing) == before:
+                break
+        hits = tuple(laid.read[row].text_id for row in laid.best if chosen.get(row))
+        return Selected(self._recalled(laid, chosen), summaries, hits, tuple(missing))
 
     def _best_messages(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The rows of the best turns, best first; each counts with the question that found it best.
@@ -195,12 +196,17 @@ class Selector:
         best: dict[int, _Best] = {}
         for found in searches:
             rows, scores = found.searched.pool.rows, _above(found)
-            for at in scores.argsort(kind="stable")[::-1][: self._limits.messages].tolist():
-                _keep_best(best, int(rows[at]), _Best(float(scores[at]), found, at))
+            first = scores.argsort(kind="stable")[::-1][: self._limits.messages]
+            for row, score, at in zip(rows[first].tolist(), scores[first].tolist(), first.tolist(), strict=True):
+                if row not in best or best[row].score < score:
+                    best[row] = _Best(score, found, at)
         for found in searches if len(searches) > 1 else ():
             if found.searched.asked.alone:
-                scored = dict(zip(found.searched.pool.rows.tolist(), _above(found).tolist(), strict=True))
-                best = {row: replace(one, score=one.score + _BOTH * scored.get(row, 0.0)) for row, one in best.items()}
+                at_of = {row: at for at, row in enumerate(found.searched.pool.rows.tolist()) if row in best}
+                scores = _above(found)
+                for row, at in at_of.items():
+                    score, where, place = best[row]
+                    best[row] = _Best(score + _BOTH * float(scores[at]), where, place)
         order = sorted(best, key=lambda row: (-best[row].score, self._place_of(row)))
         count = self._limits.messages
         if self._cutting:
@@ -240,15 +246,15 @@ class Selector:
         best, read, around = self._read_best(searches)
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(message.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, message in read.items()}
-        shown = {row: replace(message, text=PREFIX[message.role] + said[row]) for row, message in read.items()}
-        marks = self._known.annotations_of_messages(shown.values(), self._answered(read)) if self._known.has_any else {}
-        plain = {
-            row: _recalled(message, said[row], marks.get(message.text_id, ()), int(self._table.place[row]))
+        marks: Mapping[str, tuple[Annotation, ...]] = {}
+        if self._known.has_any:
+            shown = [replace(message, text=PREFIX[message.role] + said[row]) for row, message in read.items()]
+            marks = self._known.annotations_of_messages(shown, self._answered(read))
+        cost = {
+            row: cost_of_text(said[row]) + cost_of_annotations(marks.get(message.text_id, ()))
             for row, message in read.items()
         }
-        hits = {row: replace(plain[row], hit=True, why=_why(best[row], read[row].words)) for row in best if row in read}
-        cost = {row: cost_of_text(said[row]) + cost_of_annotations(one.annotations) for row, one in plain.items()}
-        return _Laid(hits, plain, around, cost)
+        return _Laid({row: best[row] for row in best if row in read}, read, around, said, marks, cost)
 
     def _answered(self, read: Mapping[int, Message]) -> dict[str, str]:
         """The id of what each reply among these turns answers."""
@@ -260,21 +266,29 @@ class Selector:
             if near in asked and asked[near].role == "user"
         }
 
-    def _messages(self, laid: _Laid, budget: int, recorded: Sequence[str]) -> tuple[RecalledMessage, ...]:
-        """The messages that the budget has room for, by when they were said.
+    def _recalled(self, laid: _Laid, chosen: Mapping[int, bool]) -> tuple[RecalledMessage, ...]:
+        """The chosen messages by when they were said; those that are no hits are shown only for their context.
 
         Inside a session they keep its order, even where the clock was set back meanwhile.
         """
-        days = {row: (message.session_id, message.timestamp[:10]) for row, message in laid.plain.items()}
-        chosen = choose(list(laid.hits), laid.around, laid.cost, budget, days, recorded)
         latest: dict[str, float] = {}
-        spoken_at: dict[int, float] = {}
-        for row in sorted(chosen, key=self._place_of):
-            message = laid.plain[row]
-            spoken_at[row] = max(latest.get(message.session_id, 0.0), seconds_of(message.timestamp))
-            latest[message.session_id] = spoken_at[row]
-        rows = sorted(spoken_at, key=lambda row: (spoken_at[row], self._place_of(row)))
-        return tuple((laid.hits if chosen[row] else laid.plain)[row] for row in rows)
+        order: list[tuple[float, tuple[int, int], int]] = []
+        for at, row in sorted((self._place_of(row), row) for row in chosen):
+            session = laid.read[row].session_id
+            latest[session] = max(latest.get(session, 0.0), seconds_of(laid.read[row].timestamp))
+            order.append((latest[session], at, row))
+        recalled: list[RecalledMessage] = []
+        for _, (_, place), row in sorted(order):
+            one, said, hit = laid.read[row], laid.said[row], chosen[row]
+            cut, why = said != one.words, _why(laid.best[row], one.words) if hit else _NO_REASON
+            marks = laid.marks.get(one.text_id, ())
+            recalled.append(
+                RecalledMessage(
+                    one.text_id, one.session_id, one.timestamp, one.role, PREFIX[one.role] + said, hit, why,
+                    cut, one.text if cut else "", marks, one.speaker, one.undated, place=place,
+                )
+            )  # fmt: skip
+        return tuple(recalled)
 
     def _read(self, rows: Iterable[int]) -> dict[int, Message]:
         """The turns of rows, as far as they are still there and say anything."""
@@ -306,7 +320,9 @@ class Selector:
         for found in searches:
             sessions, scores = found.searched.sessions, found.ranked.sessions
             for at in (-scores).argsort(kind="stable")[:most].tolist():
-                _keep_best(best, int(sessions[at]), _Best(float(scores[at]), found, at))
+                session, score = int(sessions[at]), float(scores[at])
+                if session not in best or best[session].score < score:
+                    best[session] = _Best(score, found, at)
         best.pop(-1 if self._search.present is None else self._search.present, None)
         return {one: best[one] for one in sorted(best, key=lambda session: (-best[session].score, session))[:most]}
 
@@ -396,11 +412,6 @@ def _above(found: RankedSearch) -> Floats:
     return scores - scores.mean() if len(scores) else scores
 
 
-def _keep_best(best: dict[int, _Best], key: int, one: _Best) -> None:
-    if key not in best or best[key].score < one.score:
-        best[key] = one
-
-
 def _why(best: _Best, said: str) -> Why:
     """Why a turn was found; the words it shares with the question as they are in it, where they are."""
     searched, ranked = best.found.searched, best.found.ranked
@@ -409,15 +420,6 @@ def _why(best: _Best, said: str) -> Why:
     shared = matching_forms(said, frozenset(terms)) or terms
     parts = tuple((name, round(part.item(best.at), 4)) for name, part in ranked.parts.items())
     return Why(searched.asked.text, round(best.score, 4), shared, parts)
-
-
-def _recalled(message: Message, said: str, marks: tuple[Annotation, ...], place: int) -> RecalledMessage:
-    """A message that is shown only for its context."""
-    cut = said != message.words
-    return RecalledMessage(
-        message.text_id, message.session_id, message.timestamp, message.role, PREFIX[message.role] + said, False,
-        _NO_REASON, cut, message.text if cut else "", marks, message.speaker, message.undated, place=place,
-    )  # fmt: skip
 
 
 def choose(

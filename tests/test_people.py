@@ -87,9 +87,12 @@ def tell(companion: Companion, text: str) -> None:
 
 
 def told(companion: Companion) -> list[str]:
-    session, _ = companion.memory.sessions.resume_or_start()
+    """What was said in any session: a memory that is open twice has one for each program."""
     return [
-        message.words for message in companion.memory.messages.of_session(session.session_id) if message.role == "user"
+        message.words
+        for session in companion.memory.sessions.recent(None)
+        for message in companion.memory.messages.of_session(session.session_id)
+        if message.role == "user"
     ]
 
 

@@ -215,25 +215,57 @@ CREATE TABLE embedding (
     vector halfvec NOT NULL CHECK (vector_dims(vector) = dimension),
     kind text NOT NULL,
     session_id text NOT NULL,
+    cell bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (person, number),
     UNIQUE (person, text_id, model)
 );
 -- In the row as long as it has room there: searching them all then takes a third of the time.
 ALTER TABLE embedding ALTER vector SET STORAGE MAIN;
-CREATE INDEX embedding_of_kind ON embedding (person, model, kind);
+CREATE INDEX embedding_of_kind ON embedding (person, model, kind, cell);
 
--- What a vector is of is noted beside it, so that the nearest are found without a look at their texts.
+-- Where a person has many messages, their vectors are in cells, and only the nearest cells are searched (`vectors.py`).
+-- The centroid of a cell is the mean of what is in it; 0 is no cell, and always searched.
+CREATE TABLE cell (
+    person bigint NOT NULL DEFAULT own_person(),
+    model text NOT NULL,
+    dimension bigint NOT NULL,
+    number bigint NOT NULL CHECK (number > 0),
+    centroid halfvec NOT NULL CHECK (vector_dims(centroid) = dimension),
+    PRIMARY KEY (person, model, dimension, number)
+);
+ALTER TABLE cell ALTER centroid SET STORAGE MAIN;
+
+-- What a vector is of is noted beside it, so that the nearest are found without a look at their texts. One that takes
+-- the place of another is new, so that the other leaves its cell.
 CREATE FUNCTION note_embedded() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    DELETE FROM embedding WHERE text_id = NEW.text_id AND model = NEW.model;
     SELECT 'conversation', session_id INTO NEW.kind, NEW.session_id FROM conversation WHERE text_id = NEW.text_id;
     IF NOT FOUND THEN
         SELECT 'summary', session_id INTO NEW.kind, NEW.session_id FROM summary WHERE text_id = NEW.text_id;
     END IF;
     NEW.kind := coalesce(NEW.kind, '');
     NEW.session_id := coalesce(NEW.session_id, '');
+    NEW.cell := coalesce((SELECT number FROM cell WHERE NEW.kind = 'conversation' AND model = NEW.model
+        AND dimension = NEW.dimension ORDER BY centroid <#> NEW.vector LIMIT 1), 0);
     RETURN NEW;
 END $$;
 CREATE TRIGGER note_embedded BEFORE INSERT ON embedding FOR EACH ROW EXECUTE FUNCTION note_embedded();
+
+-- Nothing of a vector that was removed stays in a centroid.
+CREATE FUNCTION leave_cells() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM lost WHERE cell > 0) THEN
+        DELETE FROM cell WHERE (model, dimension, number) IN (SELECT model, dimension, cell FROM lost);
+        INSERT INTO cell (model, dimension, number, centroid)
+            SELECT model, dimension, cell, l2_normalize(avg(vector)) FROM embedding WHERE kind = 'conversation'
+                AND (model, dimension, cell) IN (SELECT model, dimension, cell FROM lost WHERE cell > 0)
+                GROUP BY model, dimension, cell;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER leave_cells AFTER DELETE ON embedding REFERENCING OLD TABLE AS lost
+    FOR EACH STATEMENT EXECUTE FUNCTION leave_cells();
 
 CREATE TABLE pending (
     person bigint NOT NULL DEFAULT own_person(),

@@ -1,19 +1,22 @@
-"""The nearest texts, searched among the vectors where they are stored: exactly, among those of one person and kind.
+"""The nearest texts, searched among the vectors where they are stored, those of one person and kind.
 
-There is no index that could disagree with the store, so nothing is built, repaired or rebuilt: a vector can be found
-from the commit on that stores it, and never after the one that removes it.
+There is no index that could disagree with the store, so nothing is repaired or rebuilt: a vector can be found from the
+commit on that stores it, and never after the one that removes it. The search is exact until a person has very many
+messages. From then on their vectors are in cells, and only the nearest cells are searched: the upkeep makes the cells,
+the server puts new vectors into them (`schema.sql`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.indexes import Hit, VectorRow
 from domain.records import Kind
-from storage.engine import Database
+from storage.engine import Database, Row
 from storage.vectors.table import State, normalise
 
 if TYPE_CHECKING:
@@ -22,12 +25,28 @@ if TYPE_CHECKING:
 
     from domain.indexes import Vector
 
+#: Of more messages only the nearest cells are searched, this share of them.
+EXACT, _SEARCHED = 50_000, 0.375
+#: Cells are made again when there should be so many times more of them.
+_GROWN = 1.4
+#: Vectors of each cell that its place is found by, and how often all places are corrected.
+_SAMPLED, _CORRECTIONS = 32, 8
+#: Vectors that are put into cells at once.
+_AT_ONCE = 10_000
 #: The inner product: vectors are of length 1 only as far as float16 goes.
+_CELLS = "FROM cell WHERE model = ? AND dimension = ?"
 _NEAREST = (
     "SELECT e.text_id, e.session_id, e.near, {} FROM (SELECT text_id, session_id, -(vector <#> CAST(? AS halfvec))"
-    " AS near FROM embedding WHERE model = ? AND kind = ? AND session_id <> ? ORDER BY near DESC, text_id LIMIT ?) AS e"
-    " JOIN {} ORDER BY e.near DESC, e.text_id"
+    " AS near FROM embedding WHERE model = ? AND kind = ? AND session_id <> ? AND cell = ANY(ARRAY(SELECT 0 UNION ALL"
+    f" (SELECT number {_CELLS} ORDER BY centroid <#> CAST(? AS halfvec)"
+    f" LIMIT (SELECT ceil(count(*) * CAST(? AS double precision)) {_CELLS}))))"
+    " ORDER BY near DESC, text_id LIMIT ?) AS e JOIN {} ORDER BY e.near DESC, e.text_id"
 )
+_PUT = (
+    "UPDATE embedding SET cell = put.cell FROM unnest(CAST(? AS bigint[]), CAST(? AS bigint[])) AS put (number, cell)"
+    " WHERE embedding.number = put.number"
+)
+_MESSAGES = "FROM embedding WHERE model = ? AND kind = 'conversation'"
 #: What says the number of a text that can still be found.
 _NUMBERED: Mapping[Kind, str] = {
     "conversation": _NEAREST.format("c.seq", "conversation c ON c.text_id = e.text_id AND c.hidden = 0 AND c.demo = 0"),
@@ -40,13 +59,15 @@ _NUMBERED: Mapping[Kind, str] = {
 class PostgresVectors:
     """What ``Vectors`` is on the disk, over the table ``embedding``."""
 
-    def __init__(self, database: Database, folder: Path) -> None:
+    def __init__(self, database: Database, folder: Path, exact: int = EXACT, searched: float = _SEARCHED) -> None:
+        """``exact``: of more messages only this share of the cells is ``searched``."""
         self.folder = folder / "vectors"  # where nothing is
         self.name, self.has_former = "embedding", False
         #: Seconds between two looks for what other processes left to do: each memory that is open asks the server then.
         self.rest = 60.0
         self.state: State = "closed"
         self._database = database
+        self._exact, self._searched = exact, searched
         self._model, self._dimension = "", 0
 
     def open(self, model: str, dimension: int, name: str = "") -> None:
@@ -79,21 +100,24 @@ class PostgresVectors:
         """Search no more; safe to call twice."""
         self._model, self.state = "", "closed"
 
-    def search(self, vector: Vector, *, kind: Kind, exclude_session: str | None, limit: int) -> list[Hit]:
-        """The nearest rows of one type, best first, none of the excluded session.
+    def search(self, *vectors: Vector, kind: Kind, exclude_session: str | None, limit: int) -> list[list[Hit]]:
+        """For each vector the nearest rows of one type, best first, none of the excluded session.
 
-        Raises StorageError when there is no place for a vector like this one.
+        Raises StorageError when there is no place for a vector like one of them.
         """
         if self.state != "ready":
             raise errors.StorageError("index.not_ready", state=self.state)
         if limit < 1 or not self._model:
-            return []
+            return [[] for _ in vectors]
         try:
-            query = normalise(vector, self._dimension)
+            queries = [normalise(vector, self._dimension) for vector in vectors]
         except errors.EmbeddingError as fault:
             raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
-        asked = (query.astype("<f2").data, self._model, kind, exclude_session or "", limit)
-        return [Hit(*row) for row in self._database.run(_NUMBERED[kind], *asked)]
+        cells, found = (self._model, self._dimension), list[list[Hit]]()
+        for given in (query.astype("<f2").data for query in queries):
+            asked = (given, self._model, kind, exclude_session or "", *cells, given, self._searched, *cells, limit)
+            found.append([Hit(*row) for row in self._database.run(_NUMBERED[kind], *asked)])
+        return found
 
     @property
     def has_table(self) -> bool:
@@ -135,4 +159,59 @@ class PostgresVectors:
         """There is none."""
 
     def upkeep(self) -> None:
-        """The server looks after its tables."""
+        """Put the vectors of messages into cells where they are many, and again where they became many more."""
+        cells = (self._model, self._dimension)
+        ((count, present),) = self._database.run(
+            f"SELECT (SELECT count(*) {_MESSAGES}), (SELECT count(*) {_CELLS})", self._model, *cells
+        )
+        if count <= self._exact or (wanted := round(count**0.5)) < present * _GROWN:
+            return
+        # An odd step, since what is said and its reply follow each other.
+        step = max(count // (wanted * _SAMPLED), 1) | 1
+        query = f"SELECT number, vector {_MESSAGES} AND number % ? = 0 ORDER BY number"
+        centroids = _centroids_of(_stack(self._database.run(query, self._model, step)), wanted)
+        found = self._assign(centroids, 0)
+        with self._database.write() as tx:
+            # What was stored meanwhile is here; what was removed is not.
+            found += self._assign(centroids, max(found)[0])
+            tx.do(f"DELETE {_CELLS}", *cells)
+            found.sort(key=itemgetter(1))  # those of a cell are written, and so read, next to each other
+            for at in range(0, len(found), _AT_ONCE):
+                numbers, places = zip(*found[at : at + _AT_ONCE], strict=True)
+                tx.do(_PUT, [*numbers], [*places])
+            mean = "SELECT model, dimension, cell, l2_normalize(avg(vector))"
+            tx.do(
+                f"INSERT INTO cell (model, dimension, number, centroid) {mean} {_MESSAGES} AND dimension = ?"
+                " AND cell > 0 GROUP BY model, dimension, cell",
+                *cells,
+            )
+
+    def _assign(self, centroids: npt.NDArray[np.float32], after: int) -> list[tuple[int, int]]:
+        """The numbers of the vectors that were stored after a number, each with its cell."""
+        found = list[tuple[int, int]]()
+        query = f"SELECT number, vector {_MESSAGES} AND number > ? ORDER BY number LIMIT {_AT_ONCE}"
+        while rows := self._database.run(query, self._model, after):
+            places = (_stack(rows) @ centroids.T).argmax(axis=1) + 1
+            found += zip((row["number"] for row in rows), places.tolist(), strict=True)
+            after = rows[-1]["number"]
+        return found
+
+
+def _stack(rows: Sequence[Row]) -> npt.NDArray[np.float32]:
+    import numpy as np
+
+    return np.stack([np.frombuffer(row["vector"], dtype="<f2") for row in rows]).astype(np.float32)
+
+
+def _centroids_of(sample: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.float32]:
+    """So many directions near which the vectors of a sample gather, by k-means."""
+    import numpy as np
+
+    found = sample[np.linspace(0, len(sample) - 1, count).astype(np.int64)]
+    for _ in range(_CORRECTIONS):
+        nearest = (sample @ found.T).argmax(axis=1)
+        order = nearest.argsort(kind="stable")
+        starts = np.flatnonzero(np.diff(nearest[order], prepend=-1))
+        sums = np.add.reduceat(sample[order], starts)
+        found[nearest[order][starts]] = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    return found

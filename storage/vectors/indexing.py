@@ -355,7 +355,7 @@ class Reconciler:
             self._apply_repair(model, missing, np.setdiff1d(here, wanted, assume_unique=True))
         # At last: whether a search for a stored vector finds anything.
         row = next(iter(next(self._store.batches(model, 1), [])), None)
-        return row is None or bool(self._vectors.search(row.vector, kind=row.type, exclude_session=None, limit=1))
+        return row is None or bool(self._vectors.search(row.vector, kind=row.type, exclude_session=None, limit=1)[0])
 
     def _apply_repair(self, model: str, missing: Ids, extra: Ids) -> None:
         for at in range(0, len(missing), _BATCH):
@@ -515,7 +515,7 @@ class Indexing:
 
     def nearest(self, vector: Vector, kind: Kind, limit: int) -> list[Hit]:
         """The texts of a kind that are nearest to a vector, best first. Raises StorageError where it cannot tell."""
-        return self._vectors.search(vector, kind=kind, exclude_session=None, limit=limit)
+        return self._vectors.search(vector, kind=kind, exclude_session=None, limit=limit)[0]
 
     def similarities(self, vector: Vector, text_ids: Sequence[str]) -> dict[str, float]:
         """The cosine of each of a few texts that have a vector, by id."""

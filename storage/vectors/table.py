@@ -19,7 +19,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from itertools import count, starmap
+from itertools import chain, count, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -56,7 +56,7 @@ class Vectors:
     >>> vectors.open("some-model", 1024)
     >>> vectors.upsert([VectorRow("a1", "conversation", "s1", vector)])
     >>> vectors.search(query, kind="conversation", exclude_session="s2", limit=6)
-    [Hit(text_id='a1', session_id='s1', similarity=0.83)]
+    [[Hit(text_id='a1', session_id='s1', similarity=0.83)]]
     """
 
     def __init__(self, folder: Path, log: logging.Logger, *, most_in_memory: int = _MOST_IN_MEMORY) -> None:
@@ -180,27 +180,28 @@ class Vectors:
             self._in_memory.drop(wanted)
             lance.make_private_below(self.folder)
 
-    def search(self, vector: Vector, *, kind: Kind, exclude_session: str | None, limit: int) -> list[Hit]:
-        """The nearest rows of one type, best first, none of the excluded session.
+    def search(self, *vectors: Vector, kind: Kind, exclude_session: str | None, limit: int) -> list[list[Hit]]:
+        """For each vector the nearest rows of one type, best first, none of the excluded session.
 
-        Raises StorageError when the index is not ready, or has no place for a vector like this one.
+        Raises StorageError when the index is not ready, or has no place for a vector like one of them.
         """
-        if limit < 1 or (self.state == "ready" and not self._dimension):
-            return []
+        if not vectors or limit < 1 or (self.state == "ready" and not self._dimension):
+            return [[] for _ in vectors]
         rows_in_memory = self._in_memory.of(kind)
         table = self._require_table() if rows_in_memory is None else None
         try:
-            query = normalise(vector, self._dimension)
+            queries = np.stack([normalise(vector, self._dimension) for vector in vectors])
         except errors.EmbeddingError as fault:
             raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
         if rows_in_memory is not None:
-            found = rows_in_memory.search(query.astype("float32"), exclude_session, limit)
+            found = rows_in_memory.search(queries.astype("float32"), exclude_session, limit)
         else:
             with self._translate_errors("search"):
-                found = lance.search_outside(self._on_disk(table), query, kind, exclude_session, limit)
-        hits = list(starmap(Hit, found))
+                on_disk = self._on_disk(table)
+                found = [lance.search_outside(on_disk, query, kind, exclude_session, limit) for query in queries]
+        hits = [list(starmap(Hit, each)) for each in found]
         if self._log.isEnabledFor(logging.DEBUG):
-            self._log_action(f"search {kind} not {exclude_session}", [(hit.text_id, hit.similarity) for hit in hits])
+            self._log_action(f"search {kind} not {exclude_session}", [(h.text_id, h.similarity) for h in chain(*hits)])
         return hits
 
     @property
@@ -439,24 +440,31 @@ class InMemoryRows:
                     self._session[place] = self._session[len(self._ids)]
                     self._vectors[place] = self._vectors[len(self._ids)]
 
-    def search(self, query: Floats, exclude_session: str | None, limit: int) -> list[lance.Found]:
-        """(text_id, session_id, cosine), best first; equals in the order of their ids."""
+    def search(self, queries: Floats, exclude_session: str | None, limit: int) -> list[list[lance.Found]]:
+        """For each of the queries (Q, D): (text_id, session_id, cosine), best first; equals in the order of their ids.
+
+        The rows are read once for all of them: reading them is what takes the time.
+        """
+        every: list[list[lance.Found]] = []
         with self._lock:
             count = len(self._ids)
             # Not ``@``, which takes all cores and waits for the slowest of them: on a busy machine many times as long.
-            cosines = np.vecdot(self._vectors[:count], query)
-            if (hidden := self._sessions.get(exclude_session or "")) is not None:
-                cosines[self._session[:count] == hidden] = -np.inf
-            best = np.argpartition(cosines, -limit)[-limit:] if limit < count else np.arange(count)
-            best = best[cosines[best] > -np.inf]
-            best = best[np.argsort(-cosines[best], kind="stable")]
-            near = cosines[best]
-            ids = map(self._ids.__getitem__, best.tolist())
-            sessions = map(self._names.__getitem__, self._session[best].tolist())
-            found = list(zip(ids, sessions, near.tolist(), strict=True))
-        if (near[1:] == near[:-1]).any():
-            found.sort(key=lambda row: (-row[2], row[0]))
-        return found
+            rows = self._vectors[:count, None] if len(queries) > 1 else self._vectors[:count]
+            hidden = self._sessions.get(exclude_session or "")
+            for cosines in np.ascontiguousarray(np.vecdot(rows, queries).reshape(count, len(queries)).T):
+                if hidden is not None:
+                    cosines[self._session[:count] == hidden] = -np.inf
+                best = np.argpartition(cosines, -limit)[-limit:] if limit < count else np.arange(count)
+                best = best[cosines[best] > -np.inf]
+                best = best[np.argsort(-cosines[best], kind="stable")]
+                near = cosines[best]
+                ids = map(self._ids.__getitem__, best.tolist())
+                sessions = map(self._names.__getitem__, self._session[best].tolist())
+                found = list(zip(ids, sessions, near.tolist(), strict=True))
+                if (near[1:] == near[:-1]).any():
+                    found.sort(key=lambda row: (-row[2], row[0]))
+                every.append(found)
+        return every
 
     def _make_room(self, more: int) -> None:
         """Room grows by doubling; what is not used yet takes no memory, since no one writes to it."""

@@ -301,6 +301,13 @@ def test_what_is_hidden_leaves_nothing() -> None:
     assert reason("Mara bakes bread.", said, 3) == ""
 
 
+def test_a_fact_that_rests_on_what_was_to_be_forgotten_is_none_though_its_note_rests_elsewhere() -> None:
+    said = talk("2025-07-12", "Josef has debts. Please forget it, wipe it.", "> Understood.", "I bake.", "> Nice.")
+    drafts = [note_draft("Mara bakes.", fact_draft("Josef has debts.", 1), fact_draft("Mara bakes.", 3), messages=(3,))]
+    found = check_notes(drafts, said, (), MARA, lambda: "id")
+    assert [fact.restatement for fact in found.facts] == ["Mara bakes."]
+
+
 def test_a_note_of_what_was_to_be_forgotten_takes_its_facts_along() -> None:
     said = talk(
         "2025-07-12", "Josef has debts. Please forget it, I mean it, wipe it.", "> Understood.", "I bake.", "> Nice."

@@ -289,6 +289,45 @@ def test_a_doubt_of_the_model_is_followed_only_beside_a_change_on_which_things_h
     assert compare_facts([tea], known, known, [], [DoubtDraft(3, 1)]).changes == ()
 
 
+@pytest.mark.parametrize(
+    ("over", "last_day", "boss"),
+    [
+        ("Mara and Tom are over.", "Mara's last day at Brightwater is 2025-08-22.", "Gareth is Mara's boss."),
+        ("陈默和小雅分手了。", "陈默在百灵的最后一天是2025年8月22日。", "老韩是陈默的老板。"),
+    ],
+)
+def test_a_doubt_of_the_model_has_the_cause_and_the_day_of_the_fact_that_it_names(
+    over: str, last_day: str, boss: str
+) -> None:
+    tom = new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")
+    known = list(arrived([tom, new_fact("boss", "boss", "Gareth", "2025-03-01T20:00:01+00:00", text=boss)]).values())
+    ended = new_fact("over", "relationship status", "over", "2025-07-12T22:00:00+00:00", end="2025-07-06", text=over)
+    leaves = {"start": "2025-08-22", "stance": "planned", "text": last_day}
+    last = new_fact("last", "last day", "the 22nd", "2025-07-12T22:00:01+00:00", **leaves)
+    for window, doubt in (([ended, last], 2), ([last], 1)):
+        changes = compare_facts(window, known, known, [], [DoubtDraft(2, doubt)]).changes
+        assert [(one.when, one.by) for one in changes if one.fact == "boss"] == [("2025-08-22", "last")]
+    no_day = [replace(last, start="")]
+    assert compare_facts(no_day, known, known, [], [DoubtDraft(2, 1)]).ignored == {"doubt without a change": 1}
+
+
+@pytest.mark.parametrize(
+    ("home", "notice", "plan"),
+    [
+        ("Mara lives in a small flat in Headingley.", "Mara has given notice on her flat.", "Mara is moving to York."),
+        ("陈默住在浦东的一套小房子里。", "陈默把房子退租了。", "陈默要搬到苏州去。"),
+    ],
+)
+def test_notice_that_is_given_ends_nothing_before_the_day_of_the_plan(home: str, notice: str, plan: str) -> None:
+    before = new_fact("home", "home", home, "2025-03-01T20:00:00+00:00", text=home)
+    gives = new_fact("notice", "home", notice, "2025-08-30T18:00:00+00:00", text=notice)
+    moves = new_fact("plan", "home", plan, gives.said, start="2025-10-18", stance="planned", text=plan)
+    assert arrived([before], [gives, moves])["home"].current
+    moved = new_fact("moved", "home", "York", "2025-10-25T18:00:00+00:00")
+    assert arrived([before], [gives, moves], [moved])["home"].replaced_by == "moved"
+    assert not arrived([before], [gives])["home"].current
+
+
 @pytest.mark.parametrize(("end", "since"), [("2025-09", "2025-09"), ("", "2025-10-01T20:00:00+00:00")])
 def test_a_bond_that_is_told_as_over_makes_doubtful_what_hung_on_it(end: str, since: str) -> None:
     tom = new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")
@@ -503,6 +542,33 @@ def test_the_nearest_known_facts_are_shown_and_only_so_many() -> None:
     many = [new_fact(f"n{n}", "likes", f"thing {n}", f"2025-03-01T20:{n:02}:00+00:00") for n in range(50)]
     assert len(find_near([many[0]], list(arrived(many).values()))) == MOST_COMPARED
     assert find_near([], known) == ()
+
+
+@pytest.mark.parametrize(
+    ("attribute", "old", "new", "hangs", "idle"),
+    [
+        ("home", "a small flat in Headingley", "Fishergate in York", "The gym is two streets from Mara's flat.",
+         "Mara read a book about the flat, part {}."),
+        ("住处", "浦东的小房子", "苏州园区", "健身房离陈默的小房子两条街。", "陈默读了一本讲小房子的书，第{}章。"),
+        ("death", "", "died", "Mara has a cat, Pickle.", "Mara likes what Pickle likes, part {}."),
+        ("去世", "", "走了", "陈默养了一只猫，叫汤圆。", "陈默喜欢汤圆喜欢的东西，第{}样。"),
+    ],
+)  # fmt: skip
+def test_what_names_a_home_that_changes_or_who_died_is_compared_though_others_name_it_too(
+    attribute: str, old: str, new: str, hangs: str, idle: str
+) -> None:
+    dies = "Pickle" if hangs.isascii() else "汤圆"
+    day = "2025-03-01T20:00:{:02}+00:00"
+    before = [new_fact("old", attribute, old, day.format(0), text=old)] if old else []
+    hanging = new_fact("hangs", "note" if old else "pet", hangs, day.format(1), text=hangs, single=False)
+    named = [new_fact(f"n{n}", "book", f"{n}", day.format(n + 2), text=idle.format(n)) for n in range(6)]
+    others = [new_fact(f"o{n}", "walk", f"{n}", day.format(n + 10), text=f"York 苏州 died 走了 {n}") for n in range(9)]
+    subject = {} if old else {"subject": dies}
+    change = new_fact(
+        "new", attribute, new, "2025-10-25T20:00:00+00:00", text=f"{dies} {new}" if not old else new, **subject
+    )
+    known = list(arrived(before, [hanging], named, others).values())
+    assert "hangs" in {fact.text_id for fact in find_near([change], known, most=9)}
 
 
 def test_a_name_that_was_misheard_is_near_by_its_rare_words() -> None:

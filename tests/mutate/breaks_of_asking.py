@@ -253,7 +253,7 @@ OF_ASKING: tuple[Break, ...] = (
             '                self._of.rebuilds.request(tx, "summary", summary.session_id, summary.timestamp)\n'
             "            for session_id in summarised"
         ),
-        (HEARD + "test_a_forget_request_that_names_its_matter_hides_what_holds_it_and_leaves_the_round_before",),
+        (HEARD + "test_what_is_released_is_told_again_in_the_summary_and_the_chapter_that_were_made_without_it",),
     ),
     Break(
         "a title shows what is hidden",

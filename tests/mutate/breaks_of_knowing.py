@@ -206,7 +206,7 @@ OF_KNOWING: tuple[Break, ...] = (
         "facts/evidence.py",
         "        self.text = own_words(message.words if self.spoken_by_person else outside_quotations(message.words))\n",
         "        self.text = message.words\n",
-        (REFUTED + "test_words_that_were_pasted_are_no_evidence",),
+        ("tests/facts/test_checking.py::test_an_old_memory_that_is_quoted_is_no_evidence",),
     ),
     Break(
         "what is quoted of a pasted text counts as said",

@@ -42,7 +42,7 @@ def held() -> Iterator[ExternalTexts]:
 
 
 def found(held: ExternalTexts, vector: Sequence[float], limit: int = 9) -> list[tuple[str, float]]:
-    hits = held.search(np.array(vector, np.float32), kind="conversation", exclude_session="", limit=limit)
+    hits = held.search(np.array(vector, np.float32), kind="conversation", exclude_session="", limit=limit)[0]
     return [(held.texts[hit.text_id].text.text, round(float(hit.similarity), 3)) for hit in hits]
 
 
@@ -54,7 +54,7 @@ def test_texts_are_found_by_the_cosine_of_their_vectors_whatever_their_length(he
     assert found(held, (1, 0)) == found(held, (70, 0)) == near
     assert found(held, (0, 2), 1) == [("tax form", 1.0)]
     assert found(held, (1, 0), 0) == []
-    assert list(held.search(np.ones(2, np.float32), kind="summary", exclude_session="", limit=9)) == []
+    assert list(held.search(np.ones(2, np.float32), kind="summary", exclude_session="", limit=9)[0]) == []
 
 
 def test_vectors_are_made_of_the_newest_texts_and_of_no_more(

@@ -52,15 +52,18 @@ class Vectors:
         self.rows = []
         self.fault = None
 
-    def search(self, vector, *, kind, exclude_session, limit):
+    def search(self, *vectors, kind, exclude_session, limit):
         if self.fault:
             raise self.fault
         near = [
-            Hit(text_id, session_id, float(held @ vector))
-            for text_id, session_id, of, held in self.rows
-            if of == kind and session_id != exclude_session
+            [
+                Hit(text_id, session_id, float(held @ vector))
+                for text_id, session_id, of, held in self.rows
+                if of == kind and session_id != exclude_session
+            ]
+            for vector in vectors
         ]
-        return sorted(near, key=lambda hit: -hit.similarity)[:limit]
+        return [sorted(hits, key=lambda hit: -hit.similarity)[:limit] for hits in near]
 
 
 class StoredLife:

@@ -23,8 +23,8 @@ from tests.storage.postgres.server import shared_server
 
 #: Tables that each engine has in its own way: the index of words, and digests of rows.
 OWN = re.compile(r"\b(?:\w+_words|\w+_postings|row_digest|changed_row)\b")
-#: What only this engine has: who has a memory, its index of words, and of what a vector is.
-OWN_HERE = {"person", "posting", "indexed_words", "changed_row"}, {"embedding": {"kind", "session_id"}}
+#: What only this engine has: who has a memory, its index of words, of what a vector is, and cells of them.
+OWN_HERE = {"person", "posting", "indexed_words", "changed_row", "cell"}, {"embedding": {"kind", "session_id", "cell"}}
 
 
 @pytest.fixture(scope="session")

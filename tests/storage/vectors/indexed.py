@@ -123,7 +123,7 @@ class IndexedStore:
 
     def search(self, text: str, limit: int = 10, exclude_session: str | None = None) -> list[Hit]:
         query = self.oracle.vector(text)
-        return self.vectors.search(query, kind="conversation", exclude_session=exclude_session, limit=limit)
+        return self.vectors.search(query, kind="conversation", exclude_session=exclude_session, limit=limit)[0]
 
     def close(self) -> None:
         assert self.indexing.close(PATIENCE)

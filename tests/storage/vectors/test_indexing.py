@@ -146,7 +146,7 @@ def test_summaries_and_messages_are_both_indexed(store: IndexedStore) -> None:
     store.add_messages("s1", TEXTS)
     store.add_summary("s1", "cats and ships")
     assert store.settle()
-    hits = store.vectors.search(store.oracle.vector("cats"), kind="summary", exclude_session=None, limit=3)
+    hits = store.vectors.search(store.oracle.vector("cats"), kind="summary", exclude_session=None, limit=3)[0]
     assert [hit.text_id for hit in hits] == ["summary-s1"]
 
 

@@ -66,7 +66,7 @@ def exact(stored: list[VectorRow], query: np.ndarray, limit: int) -> list[str]:
 
 
 def found(vectors: Vectors, query: np.ndarray, limit: int = 10) -> list[str]:
-    hits = vectors.search(query, kind="conversation", exclude_session=None, limit=limit)
+    hits = vectors.search(query, kind="conversation", exclude_session=None, limit=limit)[0]
     return [hit.text_id for hit in hits]
 
 
@@ -89,7 +89,7 @@ def test_the_nearest_come_first_with_their_cosine(vectors: Vectors) -> None:
     stored = rows(200)
     vectors.upsert(stored)
     query = random_vectors(1, seed=9)[0]
-    hits = vectors.search(query, kind="conversation", exclude_session=None, limit=10)
+    hits = vectors.search(query, kind="conversation", exclude_session=None, limit=10)[0]
     assert [hit.text_id for hit in hits] == exact(stored, query, 10)
     best = next(row.vector for row in stored if row.text_id == hits[0].text_id)
     cosine = best @ query / np.linalg.norm(best) / np.linalg.norm(query)
@@ -103,11 +103,19 @@ def test_a_row_is_there_once_however_often_it_is_put(vectors: Vectors) -> None:
     assert found(vectors, rows(4, seed=2)[0].vector, 1) == ["t0"]
 
 
+def test_several_vectors_find_what_each_finds_alone(vectors: Vectors) -> None:
+    vectors.upsert(rows(200))
+    queries = random_vectors(3, seed=9)
+    alone = [vectors.search(one, kind="conversation", exclude_session=None, limit=10)[0] for one in queries]
+    assert vectors.search(*queries, kind="conversation", exclude_session=None, limit=10) == alone
+    assert vectors.search(kind="conversation", exclude_session=None, limit=10) == []
+
+
 def test_types_are_apart(vectors: Vectors) -> None:
     vector = random_vectors(1)[0]
     vectors.upsert([VectorRow("a", "conversation", "s1", vector), VectorRow("b", "summary", "s1", vector)])
     assert found(vectors, vector) == ["a"]
-    (hit,) = vectors.search(vector, kind="summary", exclude_session=None, limit=10)
+    (hit,) = vectors.search(vector, kind="summary", exclude_session=None, limit=10)[0]
     assert hit == Hit("b", "s1", pytest.approx(1.0, abs=1e-3))
 
 
@@ -115,7 +123,7 @@ def test_the_excluded_session_never_comes_and_never_crowds_out_others(vectors: V
     vector = random_vectors(1)[0]
     near = [VectorRow(f"n{at}", "conversation", "now", vector + at * 1e-4) for at in range(300)]
     vectors.upsert([*near, *rows(5, session="older", seed=4)])
-    hits = vectors.search(vector, kind="conversation", exclude_session="now", limit=5)
+    hits = vectors.search(vector, kind="conversation", exclude_session="now", limit=5)[0]
     assert {hit.session_id for hit in hits} == {"older"}
     assert len(hits) == 5
 
@@ -208,7 +216,7 @@ def test_memory_and_disk_find_the_same(tmp_path: Path, log: logging.Logger) -> N
         vectors.upsert(rows(1, first=3, session="s2", seed=8))
         vectors.delete(["t7", "t1499", "unknown"])
         vectors.upkeep()
-        hits = vectors.search(stored[9].vector, kind="conversation", exclude_session="s2", limit=50)
+        hits = vectors.search(stored[9].vector, kind="conversation", exclude_session="s2", limit=50)[0]
         found_by.append({hit.text_id: hit.similarity for hit in hits})
     in_memory, on_disk = found_by
     both = in_memory.keys() & on_disk.keys()

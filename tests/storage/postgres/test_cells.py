@@ -1,0 +1,197 @@
+"""Of very many messages only the nearest cells are searched, and what is there is found as if all were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from domain.indexes import Hit
+from storage.moving import move_memory
+from storage.postgres.vectors import PostgresVectors
+from storage.repositories import OnServer, Repositories
+from tests.contract.stores import Teller, at, postgres, sqlite
+from tests.storage.postgres.server import shared_connections
+
+Vector = npt.NDArray[np.float32]
+MODEL, DIMENSION = "a-model", 16
+TOPICS = np.random.default_rng(1).normal(size=(8, DIMENSION))
+
+
+class Life:
+    """A memory of a person with many messages, each with a vector near one of a few topics."""
+
+    def __init__(self, folder: Path, rounds: int) -> None:
+        self.store = postgres(folder)
+        self.store.start("s1", at(0))
+        self.teller, self.random = Teller(self.store), np.random.default_rng(2)
+        self.store.embeddings.set_dimension(MODEL, DIMENSION)
+        self.vectors: dict[str, Vector] = {}
+        with self.store.database.write():
+            for number in range(rounds):
+                self.say(f"Words {number}")
+
+    def near(self, topic: int) -> Vector:
+        """A vector near a topic."""
+        vector = TOPICS[topic] + self.random.normal(scale=0.8, size=DIMENSION)
+        vector[-1] = 0
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+    def say(self, words: str) -> list[str]:
+        """A round more, with its vectors; the ids of its messages."""
+        said = [message.text_id for message in self.teller.say("s1", words).messages]
+        for text_id in said:
+            self.embed(text_id, self.near(len(self.vectors) % len(TOPICS)))
+        return said
+
+    def embed(self, text_id: str, vector: Vector) -> None:
+        """Give a message a vector, also in place of one that it has."""
+        self.vectors[text_id] = vector
+        self.store.embeddings.store(text_id, MODEL, f"of {text_id} {vector[0]}", vector.astype(np.float16))
+
+    def search(self, vector: Vector, exact: int = 50, searched: float = 0.375, limit: int = 10) -> list[Hit]:
+        """The nearest messages, where cells are made of more than ``exact``."""
+        (found,) = self.opened(exact, searched).search(vector, kind="conversation", exclude_session=None, limit=limit)
+        return found
+
+    def opened(self, exact: int = 50, searched: float = 0.375) -> PostgresVectors:
+        vectors = PostgresVectors(self.store.database, self.store.folder, exact, searched)
+        vectors.open(MODEL, DIMENSION)
+        return vectors
+
+    def cells(self) -> dict[int, bytes]:
+        """The centroid of each cell."""
+        rows = self.store.database.run("SELECT number, centroid FROM cell")
+        return {int(row["number"]): bytes(row["centroid"]) for row in rows}
+
+    def in_cells(self) -> dict[str, int]:
+        """The cell of each message."""
+        rows = self.store.database.run("SELECT text_id, cell FROM embedding")
+        return {str(row["text_id"]): int(row["cell"]) for row in rows}
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> Iterator[Life]:
+    life = Life(tmp_path, 100)
+    yield life
+    life.store.close()
+
+
+def test_few_messages_are_in_no_cell(life: Life) -> None:
+    life.opened(200).upkeep()
+    assert life.cells() == {}
+    life.opened(199).upkeep()
+    assert len(life.cells()) > 8
+
+
+def test_all_cells_give_the_exact_answer_and_a_part_of_them_nearly_that(life: Life) -> None:
+    asked = [life.near(number % 8) for number in range(40)]
+    exact = [life.search(vector) for vector in asked]
+    life.opened().upkeep()
+    assert {*life.in_cells().values()} == {*life.cells()}
+    assert [life.search(vector, searched=1.0) for vector in asked] == exact
+    found = [{hit.text_id for hit in life.search(vector)} for vector in asked]
+    shared = [len(some & {hit.text_id for hit in every}) / 10 for some, every in zip(found, exact, strict=True)]
+    assert sum(shared) / len(shared) >= 0.9
+    few = [life.search(vector, searched=0.01) for vector in asked]
+    assert few != exact
+
+
+def test_what_is_said_later_is_found_in_its_cell_at_once_and_not_after_it_was_removed(life: Life) -> None:
+    life.opened().upkeep()
+    said = life.say("a new one")
+    for text_id in said:
+        assert life.search(life.vectors[text_id], searched=0.01)[0].text_id == text_id
+        assert life.in_cells()[text_id] in life.cells()
+    life.store.rounds.undo("s1")
+    assert not {*said} & {hit.text_id for one in said for hit in life.search(life.vectors[one], searched=1.0)}
+
+
+def test_a_vector_in_place_of_another_is_in_the_cell_that_it_is_near_to(life: Life) -> None:
+    life.opened().upkeep()
+    text_id = life.say("a new one")[0]
+    before = life.in_cells()[text_id]
+    life.embed(text_id, -life.vectors[text_id])
+    assert life.in_cells()[text_id] != before
+    assert life.search(life.vectors[text_id], searched=0.01)[0].text_id == text_id
+    assert len(life.in_cells()) == len(life.vectors)
+
+
+def test_cells_are_made_again_when_there_are_many_more_messages(life: Life) -> None:
+    vectors = life.opened()
+    vectors.upkeep()
+    before = life.cells()
+    life.say("one more")
+    vectors.upkeep()
+    assert life.cells() == before
+    with life.store.database.write():
+        for number in range(120):
+            life.say(f"More {number}")
+    vectors.upkeep()
+    assert len(life.cells()) > len(before) * 1.3
+    assert {*life.in_cells().values()} == {*life.cells()}
+
+
+def test_a_centroid_is_of_what_is_still_in_its_cell(life: Life) -> None:
+    life.opened().upkeep()
+    alone = life.say("alone")[0]
+    life.embed(alone, -np.mean([*life.vectors.values()], axis=0))
+    life.store.rounds.undo("s1")
+    assert means_of(life) == life.cells()
+    for _ in range(99):  # one after another, until cells are empty
+        life.store.rounds.undo("s1")
+        assert {*life.in_cells().values()} == {*life.cells()}
+    assert means_of(life) == life.cells()
+
+
+def means_of(life: Life) -> dict[int, bytes]:
+    """The mean of what is in each cell, as the server computes it."""
+    query = "SELECT cell, l2_normalize(avg(vector)) AS mean FROM embedding WHERE cell > 0 GROUP BY cell"
+    return {int(row["cell"]): bytes(row["mean"]) for row in life.store.database.run(query)}
+
+
+def test_a_vector_that_was_erased_is_no_centroid(life: Life) -> None:
+    far = life.say("far away")[0]
+    life.embed(far, np.eye(DIMENSION, dtype=np.float32)[-1])  # like no other, so it is alone in its cell
+    life.opened().upkeep()
+    bytes_of = {str(number): one for number, one in enumerate(life.store.embeddings.bytes_of([far]))}
+    places = {place for place, _ in life.store.database.find_traces(bytes_of)[1]}
+    assert places == {"table embedding", "table cell"}
+    proof = life.store.erasure.erase(life.store.erasure.scope_of_message(far))
+    assert proof.traces == ()
+    assert life.store.database.find_traces(bytes_of)[1] == []
+
+
+def test_cells_are_those_of_one_person(life: Life, tmp_path: Path) -> None:
+    life.opened().upkeep()
+    other = Life(tmp_path / "other", 60)
+    assert other.cells() == {}
+    before = life.cells()
+    other.opened().upkeep()
+    vector = other.near(3)
+    assert {hit.text_id for hit in other.search(vector, searched=1.0)} <= {*other.vectors}
+    other.store.erasure.erase(other.store.erasure.scope_of_everything())
+    assert (other.cells(), life.cells()) == ({}, before)
+    other.store.close()
+
+
+def test_a_memory_that_was_moved_is_searched_and_gets_cells_of_its_own(life: Life, tmp_path: Path) -> None:
+    life.opened().upkeep()
+    asked = life.near(2)
+    exact = life.search(asked, searched=1.0)
+
+    def opened(place: Path | OnServer) -> Repositories:
+        return sqlite(place).of if isinstance(place, Path) else postgres(place.folder).of
+
+    move_memory(OnServer(life.store.folder, shared_connections(), str(life.store.folder)), tmp_path / "out", opened)
+    there = tmp_path / "again"
+    move_memory(tmp_path / "out", OnServer(there, shared_connections(), str(there)), opened)
+    life.store = postgres(there)
+    assert life.cells() == {}
+    assert life.search(asked) == exact
+    life.opened().upkeep()
+    assert {*life.in_cells().values()} == {*life.cells()}
+    assert life.search(asked, searched=1.0) == exact
