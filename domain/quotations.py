@@ -19,7 +19,7 @@ QUOTATION_TAG = pattern_of(r"<\s{0,8}(/?)\s{0,8}blockquote(?:\s[^<>]{0,256})?\s{
 #: A reference in place of a quotation (``with_references``), with the space before it.
 _REFERENCE = pattern_of(r"[ \t]?\[(\d{4}-\d\d-\d\d) · (?:[0-9a-f]{8}|@[^\]\n]{1,80})\]")
 #: A line that Markdown shows as a quotation; not the prompt of Python.
-_QUOTED_LINE = pattern_of(r"^[ ]{0,3}>(?!>)[^\n]*\n?", re.MULTILINE)
+_QUOTED_LINES = pattern_of(r"(?:^[ ]{0,3}>(?!>)[^\n]*(?:\n|\Z))+", re.MULTILINE)
 #: The names of the program's commands, which are not content.
 COMMAND_NAMES = (
     "ask", "context", "copy", "debug", "diary", "edit", "erased", "exit", "export", "facts", "forget", "help",
@@ -70,17 +70,21 @@ def quotation_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def outside_quotations(text: str) -> str:
+def outside_quotations(text: str, mark: str = "") -> str:
     """The reply's own text: without quotations, quoted lines, and what follows an unclosed tag, as that is shown.
+
+    ``mark`` is put where words are left out.
 
     >>> outside_quotations("I see. <blockquote>old</blockquote> Go on. <blockquote>cut o")
     'I see.   Go on.'
+    >>> outside_quotations("As I wrote:\\n> Asleep\\n> on wool\\nGood.", "“…”")
+    'As I wrote:\\n“…”\\nGood.'
     """
-    text = _QUOTED_LINE.sub("", text)
+    text = _QUOTED_LINES.sub(f"{mark}\n" if mark else "", text)
     own: list[str] = []
     depth = position = 0
     for tag in QUOTATION_TAG.finditer(text):
-        own += [] if depth else [text[position : tag.start()], " "]
+        own += [] if depth else [text[position : tag.start()], (not tag[1] and mark) or " "]
         depth, position = max(0, depth - 1) if tag[1] else depth + 1, tag.end()
     if not position:
         return text

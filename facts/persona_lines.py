@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 from domain.facts import Fact, LineEvidence, Stance
 from domain.patterns import pattern_of
@@ -130,19 +130,16 @@ def number_lines(persona_text: str) -> tuple[str, ...]:
 
 def read_operations(reply: str, finish: str = "stop") -> OperationsRead:
     """The operations of a reply, parsed leniently."""
-    from pydantic import TypeAdapter, ValidationError
-
     found = read_entries(reply, finish, "operations", "ops", "changes", "items")
-    adapter = TypeAdapter(Operation)
     read: list[Operation] = []
     rejected: Counter[str] = Counter()
     for at, value in enumerate(found.values):
         if found.cut and at == len(found.values) - 1:
             rejected["cut"] += 1
             continue
-        try:
-            read.append(adapter.validate_python(_read_fields(value)))
-        except ValidationError:
+        if operation := _read_operation(value):
+            read.append(operation)
+        else:
             rejected["shape"] += 1
     return OperationsRead(tuple(read), rejected, found.understood)
 
@@ -482,22 +479,22 @@ def _join_evidence(parts: Sequence[LineEvidence]) -> LineEvidence:
     return replace(parts[-1], messages=messages, importance=max(one.importance for one in parts))
 
 
-def _read_fields(value: object) -> dict[str, object]:
-    if not isinstance(value, Mapping):
-        return {}
-    deed = line_of(first_of(value, "deed", "op", "operation", "action", "type")).casefold()
-    return {
-        "deed": _DEED_FORMS.get(deed, deed),
-        "lines": tuple(
-            sorted(number for number in handles_of(first_of(value, "lines", "line", "number", "id")) if number)
-        ),
-        "text": line_of(first_of(value, "text", "new", "content")),
-        "date": parse_date(line_of(value.get("date"))),
-        "facts": handles_of(first_of(value, "facts", "fact", "evidence", "turns")),
-    }
+def _read_operation(value: object) -> Operation | None:
+    named = isinstance(value, Mapping) and first_of(value, "deed", "op", "operation", "action", "type")
+    deed = _DEED_FORMS.get(line_of(named).casefold())
+    if deed is None or not isinstance(value, Mapping):
+        return None
+    return Operation(
+        deed,
+        lines=tuple(sorted(filter(None, handles_of(first_of(value, "lines", "line", "number", "id"))))),
+        text=line_of(first_of(value, "text", "new", "content")),
+        date=parse_date(line_of(value.get("date"))),
+        facts=handles_of(first_of(value, "facts", "fact", "evidence", "turns")),
+    )
 
 
-_DEED_FORMS = {
+_DEED_FORMS: Mapping[str, Deed] = {
+    **{deed: deed for deed in get_args(Deed)},
     "append": "add", "insert": "add", "new": "add", "update": "change", "replace": "change", "edit": "change",
     "modify": "change", "merge": "change", "close": "end", "finish": "end", "fix": "correct", "remove": "drop",
     "delete": "drop",

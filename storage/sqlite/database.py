@@ -225,22 +225,19 @@ class SqliteDatabase:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         passed = _as_passed(values)
         with self._lock, as_ours(self.path):
-            may_keep = self._open is not None or self._waiting is not None or self._drop_outdated()
+            may_keep = self._open is not None or self._waiting is not None
+            if not may_keep and (at_gate := self._gate.passed() if self._gate else b"never"):
+                may_keep = True  # else another program writes: nothing is to be kept then
+                if at_gate != self._read_at:  # what was read before another program wrote is let go
+                    self._read.clear()
+                    self._read_at = at_gate
+                    self.outdated += 1
             if may_keep and (found := self._read.find(sql, passed)) is not None:
                 return found
             rows = self._fetch_rows("read", sql, passed)
             if may_keep:
                 self._read.keep(sql, passed, rows)
             return list(rows)
-
-    def _drop_outdated(self) -> bool:
-        """Let go of what was read before another program wrote. False while one writes: nothing is to be kept then."""
-        passed = self._gate.passed() if self._gate else b"never"
-        if passed and passed != self._read_at:
-            self._read.clear()
-            self._read_at = passed
-            self.outdated += 1
-        return bool(passed)
 
     def reading(self) -> AbstractContextManager[None]:
         """What was read is kept anyway until something is written."""
@@ -440,7 +437,8 @@ class SqliteDatabase:
                 raise
             with self._decoding_leniently():
                 rows = self._connection.execute(sql, passed).fetchall()
-        self._log_statement(act, sql, passed, rows)
+        if self._log.isEnabledFor(logging.DEBUG):
+            self._log_statement(act, sql, passed, rows)
         return rows
 
     @contextmanager
@@ -452,9 +450,8 @@ class SqliteDatabase:
             self._connection.text_factory = str
 
     def _log_statement(self, act: str, sql: str, values: Sequence[object], rows: Sequence[Row]) -> None:
-        if self._log.isEnabledFor(logging.DEBUG):
-            found = "" if act == "write" else f"\n  -> {[_printable_values(row) for row in rows]}"
-            self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _printable_values(values), found)
+        found = "" if act == "write" else f"\n  -> {[_printable_values(row) for row in rows]}"
+        self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _printable_values(values), found)
 
     # -- the file ------------------------------------------------------------------------------------------------
 

@@ -312,3 +312,11 @@ def test_a_matter_of_the_speaker_is_theirs_though_the_companion_asked_about_them
     plan = {"subject": "陈默的求婚计划", "attribute": "保密", "value": "谁也不知道", "about": "other"}
     plan["quotes"] = (QuoteDraft(2, "这事谁也不知道"),)
     assert reason("陈默打算向林晓求婚这事谁也不知道", said, 2, names=CHEN, **plan) == ""
+
+
+def test_who_laughs_at_the_end_laughs_only_about_the_last_clause():
+    for said in ("我俩才谈了七个月，先不说这个😂", "我没养过狗，怕狗，哈哈"):
+        for found in checked(
+            fact_draft(f"陈默：{said.split('，')[0]}", 1, subject="陈默"), talk("2025-05-17", said), CHEN
+        ).facts:
+            assert found.stance == "stated"

@@ -164,3 +164,22 @@ def test_what_follows_from_an_age_is_supported_and_what_is_worked_out_wrongly_is
     sources = SummarySources(talk("2025-03-01", said), names, {"user": speaker, "assistant": "Juniper"})
     assert sources.check_text(stays, language) == stays
     assert sources.check_text(wrong, language) == becomes
+
+
+@pytest.mark.parametrize(
+    ("said", "line", "kept"),
+    [
+        ("Tom's birthday came and went.", "- Tom's birthday (2025-11-03) came and went.",
+         "- Tom's birthday came and went."),
+        ("赵磊的生日过去了。", "- 赵磊的生日（11月3日）过去了。", "- 赵磊的生日过去了。"),
+        ("I met Tom Okafor, one more Tom.", "- Tom Okafor is called so, as not to mix up the two Toms.",
+         "- Tom Okafor is called so, as not to mix up the two Toms."),
+        ("The weather was awful on the windowsill.", "- The weather was awful in Bristol.",
+         "- Mara, 2025-11-16: “The weather was awful on the windowsill.”"),
+    ],
+)  # fmt: skip
+def test_a_line_loses_only_the_date_that_no_message_has_and_stays_an_item(said: str, line: str, kept: str) -> None:
+    language: Language = "en" if said.isascii() else "zh"
+    names = MARA if said.isascii() else CHEN
+    sources = SummarySources(talk("2025-11-16", said), names, {"user": "Mara", "assistant": "Juniper"})
+    assert sources.check_text(line, language) == kept
