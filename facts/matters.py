@@ -513,18 +513,10 @@ def _is_called_off(sentence: Sentence, source: Source, quoted: str) -> bool:
 
 
 def _times_of(text: str, said: date, quoted: str) -> list[TimeExpression]:
-    """The times in the quoted words of a sentence; where these name none, all of it. "Wed the 14th" is the 14th."""
-    times = read_times(text, said)[:_MOST_TIMES]
-    dated = [one for one in times if one.kind in ("day of month", "day", "date")]
-    found = [one for one in times if one.kind != "weekday" or not any(_is_beside(one, each, text) for each in dated)]
+    """The times in the quoted words of a sentence; where these name none, all of it."""
+    found = read_times(text, said)[:_MOST_TIMES]
     start = text.find(quoted)
     return [one for one in found if start <= one.start and one.end <= start + len(quoted)] or [*found]
-
-
-def _is_beside(weekday: TimeExpression, day: TimeExpression, text: str) -> bool:
-    first, last = sorted((weekday, day), key=lambda one: one.start)
-    agree = {each.first.weekday() for each in weekday.possible} & {each.first.weekday() for each in day.possible}
-    return bool(agree) and re.fullmatch(r"[\s,，(（]*(?:the )?", text[first.end : last.start]) is not None
 
 
 def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[str, str, Precision] | None:

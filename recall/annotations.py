@@ -70,11 +70,11 @@ _HAPPENED = pattern_of(
 )
 _NO_PLAN = pattern_of(
     r"\b(?:birthday|anniversary|every|each|usually|always|(?:morning|afternoon|evening|night)s|(?:be|turn) \d+"
-    r"|(?:hand|turn|sen[dt])(?:ed)? (?:it|them) (?:in|off)|(?<!be )(?:done|finished|paid)|cancelled|canceled"
-    r"|called off|postponed)\b|生日|纪念日|每|一般|要么|雷打不动|周.到周|上班|做礼拜"
-    r"|(?:[交考办写做付]完|交上|搞定)了|交了(?=[，。])|取消|改期|推迟|不去了",
+    r"|(?:hand|turn|sen[dt])(?:ed)? (?:it|them) (?:in|off)|(?<!be )(?:done|finished|paid))\b|生日|纪念日|每|一般|要么|雷打不动|周.到周|上班|做礼拜"
+    r"|(?:[交考办写做付]完|交上|搞定)了|交了(?=[，。])",
     re.IGNORECASE,
 )
+_CALLED_OFF = pattern_of(r"\b(?:cancelled|canceled|called off|postponed)\b|取消|改期|推迟|不去了", re.IGNORECASE)
 _CLAUSE_ENDS = pattern_of(r"[,;.!?，。；！？]|\b(?:and|but|so)\b", re.IGNORECASE)
 
 #: Reads which slots a question asks for.
@@ -380,13 +380,13 @@ def _was_over(fact: Fact) -> bool:
 def planned_for(fact: Fact, today: str) -> str:
     """The day for which it was planned, if that was in the future when stated and is past today; else "".
 
-    An event that was announced as certain was planned no less.
+    What is called off has nothing to tell of. An event that was announced as certain was planned no less.
     """
     last = fact.end or fact.start
     ahead = fact.stance in ("planned", "wished") or (fact.slot.attribute in EVENTS and fact.said[:10] < last)
     if not ahead or not last or fact.until:
         return ""
-    over = fact.said[: len(last)] <= last < today[: len(last)]
+    over = fact.said[: len(last)] <= last < today[: len(last)] and not _CALLED_OFF.search(fact.restatement)
     return (fact.start or fact.end) if over else ""
 
 
@@ -412,7 +412,7 @@ def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts, today: str
 def _past_day_of(line: str, today: str) -> Iterator[Annotation]:
     """The latest day for which a quoting line plans something, if it is past: "exam next thursday", 21号之前要交."""
     found = _QUOTES.search(line)
-    if not found or _NO_PLAN.search(found["words"]):
+    if not found or _NO_PLAN.search(found["words"]) or _CALLED_OFF.search(found["words"]):
         return
     from language.times import range_of, read_times
 
