@@ -17,7 +17,7 @@ from domain.records import PREFIX, Message, Quoted
 #: What opens a quotation of a reply, or ends it.
 QUOTATION_TAG = pattern_of(r"<\s{0,8}(/?)\s{0,8}blockquote(?:\s[^<>]{0,256})?\s{0,8}/?>", re.IGNORECASE)
 #: A reference in place of a quotation (``with_references``), with the space before it.
-_REFERENCE = pattern_of(r"[ \t]?\[(\d{4}-\d\d-\d\d) · (?:[0-9a-f]{8}|@[^\]\n]{1,80})\]")
+REFERENCE = pattern_of(r"[ \t]?\[(\d{4}-\d\d-\d\d) · (?:[0-9a-f]{8}|@[^\]\n]{1,80})\]")
 #: A line that Markdown shows as a quotation; not the prompt of Python.
 _QUOTED_LINE = pattern_of(r"^[ ]{0,3}>(?!>)[^\n]*\n?", re.MULTILINE)
 #: The names of the program's commands, which are not content.
@@ -71,12 +71,12 @@ def quotation_spans(text: str) -> list[tuple[int, int]]:
 
 
 def outside_quotations(text: str) -> str:
-    """The reply's own text: without quotations, quoted lines, and what follows an unclosed tag, as that is shown.
+    """The reply's own text: without quotations, references, quoted lines, and what follows an unclosed tag.
 
     >>> outside_quotations("I see. <blockquote>old</blockquote> Go on. <blockquote>cut o")
     'I see.   Go on.'
     """
-    text = _QUOTED_LINE.sub("", text)
+    text = REFERENCE.sub("", _QUOTED_LINE.sub("", text))
     own: list[str] = []
     depth = position = 0
     for tag in QUOTATION_TAG.finditer(text):
@@ -170,7 +170,7 @@ def as_memory(message: Message) -> Message:
     """
     if message.role == "assistant":
         words = with_references(message) if message.quoted else message.words
-        text = PREFIX["assistant"] + _REFERENCE.sub(r" [“…” \1]", words)
+        text = PREFIX["assistant"] + REFERENCE.sub(r" [“…” \1]", words)
         message = replace(message, text=text, quoted=()) if message.quoted or text != message.text else message
     said = memory_text(own_words(message))
     return message if said == message.words else replace(message, text=PREFIX[message.role] + said.strip(), quoted=())
@@ -182,7 +182,7 @@ def memory_text(text: str) -> str:
     >>> memory_text("So it was [2026-11-23 · 602851fc].\\n/save\\nGood night.")
     'So it was.\\nGood night.'
     """
-    plain = _COMMAND_LINE.sub("", _REFERENCE.sub("", without_tags(text)))
+    plain = _COMMAND_LINE.sub("", REFERENCE.sub("", without_tags(text)))
     return text if plain == text else _GAPS.sub("\n\n", plain).strip()
 
 

@@ -23,7 +23,8 @@ _A_FIGURE = pattern_of(
 _WHOLE_MONTH = 28
 #: How many have one name, which a statement may count, or were just named: "the two Toms", "how the two differ".
 _COUNTED_NAMES = pattern_of(
-    r"\b(?:two|three)\b(?= [A-Z]\w+s\b)|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)"
+    r"\b(?:two|three)\b(?= [A-Z]\w+s\b)"
+    r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)"
 )
 #: By how much one unit may differ from another.
 _UNITS = (2, 7, 12, 24, 52, 60, 500, 1000)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from domain import text as texts
 from domain.facts import Change, Fact, NewFact
-from domain.quotations import outside_quotations, own_words, quotation_spans, without_quotations
+from domain.quotations import REFERENCE, outside_quotations, own_words, quotation_spans, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
@@ -280,6 +280,7 @@ class Task:
         words = message.words if message.role == "assistant" else ""
         for start, end in reversed(quotation_spans(words)):  # an answer that quotes only is not empty
             words = f"{words[:start]}“…”{words[end:]}"
+        words = REFERENCE.sub(" “…”", words).strip()
         words = _shorten_text(outside_quotations(words) or own_words(message), longest)
         day = None if message.undated else day_of(message.timestamp)
         when = {"date": UNKNOWN_DATE if message.undated else date_of(message.timestamp)}

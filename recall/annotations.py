@@ -70,7 +70,8 @@ _HAPPENED = pattern_of(
 )
 _NO_PLAN = pattern_of(
     r"\b(?:birthday|anniversary|every|each|usually|always|(?:morning|afternoon|evening|night)s|(?:be|turn) \d+"
-    r"|(?:hand|turn|sen[dt])(?:ed)? (?:it|them) (?:in|off)|(?<!be )(?:done|finished|paid))\b|生日|纪念日|每|一般|要么|雷打不动|周.到周|上班|做礼拜"
+    r"|(?:hand|turn|sen[dt])(?:ed)? (?:it|them) (?:in|off)|(?<!be )(?:done|finished|paid))\b"
+    r"|生日|纪念日|每|一般|要么|雷打不动|周.到周|上班|做礼拜"
     r"|(?:[交考办写做付]完|交上|搞定)了|交了(?=[，。])",
     re.IGNORECASE,
 )
@@ -403,7 +404,9 @@ def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts, today: str
     later = find_successors(store, {fact for facts in past_of.values() for fact in facts})
     found: dict[str, tuple[Annotation, ...]] = {}
     for line, facts in past_of.items():
-        unknown = [fact for fact in facts if not _is_known_to(line, fact, later, store)]
+        beside = [each for message in line.messages for each in resting.get(message, ())]
+        known = (_is_followed(fact, beside, today) or _is_known_to(line, fact, later, store) for fact in facts)
+        unknown = [fact for fact, is_known in zip(facts, known, strict=True) if not is_known]
         if marks := tuple(dict.fromkeys([*annotations_from(unknown, later, today), *_past_day_of(line.line, today)])):
             found[line.line] = marks
     return found
@@ -496,6 +499,14 @@ def _past_facts_in(
 def _birth_years(text: str) -> frozenset[str]:
     """The years of birth in a text, which a persona line states instead of an age."""
     return frozenset(year for found in _BORN.findall(text) for year in found if year)
+
+
+def _is_followed(plan: Fact, beside: Iterable[Fact], today: str) -> bool:
+    """Whether one of these facts was said after the day of a plan and is about the same: it tells how it went."""
+    day = planned_for(plan, today)
+    own = _term_set(plan.subject) if plan.about == "person" else frozenset[str]()
+    about = _term_set(f"{plan.restatement} {plan.value}") - own if day else own
+    return bool(day) and any(one.said[:10] > (plan.end or day) and about & _term_set(one.restatement) for one in beside)
 
 
 def _is_known_to(line: LineEvidence, fact: Fact, later: Mapping[str, Fact], store: Facts) -> bool:
