@@ -226,8 +226,10 @@ class TurnSteps:
         said = [without_quotations(words) for _, words in request.before[-_RECENT - 1 :]]
         text, recent, session_id = request.text, said[-_RECENT:], request.session_id
         try:
-            near = sum(map(estimate, matter_records(request.coming, "en", self.clock(), "")))
-            limits = replace(self._limits, tokens=max(1, self._limits.tokens - near)) if near else self._limits
+            limits = self._limits
+            if request.coming:
+                near = sum(map(estimate, matter_records(request.coming, "en", self.clock(), "")))
+                limits = replace(limits, tokens=max(1, limits.tokens - near))
             found = self.memory.recall(build_queries(said, text), session_id, self.clock(), limits, recent=recent)
             planned = request.plan and not found.chapters
             if planned and wants_plan(self.settings.recall_planning, text, len(found.ranked)):
@@ -375,15 +377,14 @@ class TurnSteps:
         """Note that the person answered what the companion said first, and what was in the prompt as near."""
         matters = self.memory.matters
         if request.greeting:
-            from facts.matters import after_asking, asks_not_to_be_asked, takes_up
+            from facts.matters import refuses
+            from facts.openings import after_asking
 
             matters.set_greeting(request.greeting.at, 0)
-            refused, asked_at = asks_not_to_be_asked(request.text), datetime.fromisoformat(request.greeting.at)
+            asked_at = datetime.fromisoformat(request.greeting.at)
             for one in request.greeting.matters:
-                answered: MatterStatus = "asked" if one.yearly or not takes_up(one, request.text) else "answered"
-                matters.set_status(
-                    one.number, "dropped" if refused else answered, one.yearly, after_asking(one, asked_at)
-                )
+                status: MatterStatus = "dropped" if refuses(request.text, one) else "asked"
+                matters.set_status(one.number, status, one.yearly, after_asking(one, asked_at))
         if request.coming:
             matters.note_shown(one.number for one in request.coming)
 
@@ -489,12 +490,13 @@ class Conversation:
         near: list[OpenMatter] = []
         waiting = self.memory.matters.with_status(("pending", "asked"))
         if waiting:
-            from facts.matters import coming_up
+            from facts.openings import coming_up
 
             now, said = self._clock(), {one.number for one in self.greeting.matters} if self.greeting else set()
             # What was said since, also in the last turn, may have settled it, or named its calendar.
             if coming_up(waiting, now) or any("unclear" in one.yearly for one in waiting):
-                near = [one for one in coming_up(self.memory.open_matters(now), now) if one.number not in said]
+                open_now = self.memory.open_matters(now, to_bring_up=True)
+                near = [one for one in coming_up(open_now, now) if one.number not in said]
         self._nothing_near = not near
         return tuple(near[:_MOST_NEAR])
 

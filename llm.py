@@ -114,7 +114,11 @@ def assemble_prompt(layers: Layers, boundary: str) -> tuple[PromptMessage, ...]:
     ``boundary`` fences the recalled memories; it must be new for every prompt. What a client holds itself stays as it
     is, with the memories behind the last words of the person.
     """
-    memories = "\n\n".join(filter(None, (_fence_memories(layers, boundary), _fence_coming(layers, boundary))))
+    memories = _fence_memories(layers, boundary)
+    if layers.coming:
+        records = "\n".join(matter_records(layers.coming, layers.language, layers.now, boundary))
+        near = layers.templates.coming.format(boundary=boundary, records=records, **layers.names)
+        memories = f"{memories}\n\n{near}" if memories else near
     system = "\n\n".join(_system_layers(layers)) if layers.instruction is None else layers.instruction
     if layers.client is None:
         fenced = PromptMessage("user", memories)
@@ -151,11 +155,11 @@ def _system_layers(layers: Layers) -> Iterator[str]:
 
 
 def _fence_memories(layers: Layers, boundary: str) -> str:
-    memories = "\n".join(_memory_records(layers, boundary))
-    notes = _explain_records(layers.recalled, layers.templates).format(**layers.names)
-    fenced = memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
-    unknown = layers.templates.recalled_unknown if layers.recalled.unknown else ""
-    return "\n\n".join(filter(None, (*_voice_layers(layers, boundary), fenced, unknown)))
+    parts = list(_voice_layers(layers, boundary)) if layers.examples or layers.said_before else []
+    if layers.recalled and (memories := "\n".join(_memory_records(layers, boundary))):
+        notes = _explain_records(layers.recalled, layers.templates).format(**layers.names)
+        parts.append(layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories))
+    return "\n\n".join([*parts, *([layers.templates.recalled_unknown] if layers.recalled.unknown else [])])
 
 
 def _voice_layers(layers: Layers, boundary: str) -> Iterator[str]:
@@ -169,11 +173,6 @@ def _voice_layers(layers: Layers, boundary: str) -> Iterator[str]:
     if layers.said_before:
         said = texts.encode_json([texts.make_harmless(one, boundary) for one in layers.said_before])
         yield layers.templates.said_before.format(statements=said)
-
-
-def _fence_coming(layers: Layers, boundary: str) -> str:
-    records = "\n".join(matter_records(layers.coming, layers.language, layers.now, boundary))
-    return records and layers.templates.coming.format(boundary=boundary, records=records, **layers.names)
 
 
 def matter_records(matters: Sequence[OpenMatter], language: Language, now: datetime, boundary: str) -> Iterator[str]:
@@ -199,8 +198,6 @@ def matter_records(matters: Sequence[OpenMatter], language: Language, now: datet
             }
         if one.role == "assistant":
             record["by"] = "you"
-        if one.sensitivity == "care" and one.asked and not yearly:
-            record["asked"] = "once"
         yield texts.encode_json(record)
 
 

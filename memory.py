@@ -349,30 +349,39 @@ class Memory:
         last = self.messages.of_session(session.session_id)[-1:]
         return any(now - datetime.fromisoformat(message.timestamp) >= after for message in last)
 
-    def open_matters(self, now: datetime) -> list[OpenMatter]:
-        """What is open now, oldest first, after all that was said since; what that closed is noted."""
+    def open_matters(self, now: datetime, *, to_bring_up: bool = False) -> list[OpenMatter]:
+        """What is open now, oldest first; ``to_bring_up``: without what unread words may settle."""
+        from facts.matters import may_be_settled, spoken_of
+
+        first = min((one.place for one in self.matters.with_status(("pending", "asked"))), default=None)
+        unread = [] if first is None else self.messages.unread_after(first - 1, _LATER_READ)
+        found = [one for one in self.settle_matters(unread, now) if one.is_open]
+        last, unanswered = self.matters.greeting()
+        if unanswered and last:
+            since = [one for one in unread if datetime.fromisoformat(one.timestamp) >= datetime.fromisoformat(last)]
+            if spoken_of((one for one in found if one.asked), since):
+                self.matters.set_greeting(last, 0)  # the person took it up
+        return [one for one in found if not (to_bring_up and may_be_settled(one, unread))]
+
+    def settle_matters(
+        self, said: Sequence[Message], now: datetime, known: Mapping[int, MatterStatus] | None = None
+    ) -> list[OpenMatter]:
+        """All matters after what was ``said``, in one commit; of some it is ``known`` what became of them."""
         from facts.matters import settle
 
-        matters = self.matters.with_status(get_args(MatterStatus))
-        today = now.date().isoformat()
-        waiting = [one for one in matters if one.is_open or (one.status != "dropped" and one.expires >= today)]
-        later, mark = self.matters.said_since(waiting, _LATER_READ)
-        became = {one.number: one for one in settle(matters, later, now)}
-        with self.in_one_commit() if became or mark else nullcontext():
-            if mark:
-                self.matters.note_settled(mark)
-            for one in became.values():
-                self.matters.set_status(one.number, one.status, one.yearly, one.next_review)
+        stored = self.matters.with_status(get_args(MatterStatus))
+        known = {one.number: known[one.number] for one in stored if known and one.is_open and one.number in known}
+        matters = [replace(one, status=known.get(one.number, one.status)) for one in stored]
+        became = {one.number: one for one in settle(matters, said, now)}
+        found = [became.get(one.number, one) for one in matters]
+        with self.in_one_commit() if became or known else nullcontext():
+            for one in found:
+                if one.number in became or one.number in known:
+                    self.matters.set_status(one.number, one.status, one.yearly, one.next_review)
             last, unanswered = self.matters.greeting()
-            if unanswered and any(one.status in ("answered", "closed") for one in became.values()):
+            if unanswered and known:
                 self.matters.set_greeting(last, 0)  # the person took it up
-        found = (
-            replace(one, status=new.status, yearly=new.yearly, next_review=new.next_review)
-            if (new := became.get(one.number))
-            else one
-            for one in matters
-        )
-        return [one for one in found if one.is_open]
+        return found
 
     def changes_of_previous_session(self, session_id: str) -> SessionChanges:
         """The facts that the session before this one changed."""

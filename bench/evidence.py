@@ -190,9 +190,8 @@ def _name_of(one: _Judged, who: str) -> str:
 
 def _candidate(one: _Judged) -> Testimony:
     assert one.fact
-    return material_of(
-        one.fact, one.messages, {"user": _name_of(one, "person"), "assistant": _name_of(one, "companion")}
-    )
+    called = {"user": _name_of(one, "person"), "assistant": _name_of(one, "companion")}
+    return material_of([one.fact], one.messages, called)[0]
 
 
 # --- reading

@@ -122,10 +122,10 @@ def _compared(new: tuple[NewFact, ...], known: list[Fact]) -> None:
 
 def _persona(known: list[Fact], names: Names) -> None:
     operations = [Operation("add", (), fact.restatement, "", (number,)) for number, fact in enumerate(known, 1)]
-    grounds = Grounds([QuotedFact(fact) for fact in known], date(2025, 3, 1), names)
+    grounds = Grounds([QuotedFact(fact) for fact in known], date(2025, 3, 1), 800, names)
     editing = PersonaEditing("", (), (), grounds, "en")
     editing.apply_operations(operations)
-    editing.finish(800)
+    editing.finish()
 
 
 def _known(fact: NewFact, number: int) -> Fact:

@@ -8,12 +8,13 @@ from typing import Literal
 from domain.records import Role
 
 MatterKind = Literal["event", "deadline", "promise", "question", "worry", "birthday", "anniversary"]
-#: ``answered``: the person spoke of it after being asked; ``closed``: without; ``dropped``: it is not to be brought up.
-MatterStatus = Literal["pending", "asked", "answered", "closed", "expired", "dropped"]
+#: ``unverified``: no model has said yet that it is open. ``answered``: the person spoke of it after being asked;
+#: ``closed``: without; ``dropped``: it is not to be brought up.
+MatterStatus = Literal["unverified", "pending", "asked", "answered", "closed", "expired", "dropped"]
 #: How exactly the time is known; "" where there is none.
 Precision = Literal["", "time", "day", "week", "month", "year"]
 #: ``care``: illness, death, a separation.
-Sensitivity = Literal["routine", "personal", "care"]
+Sensitivity = Literal["routine", "care"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class NewMatter:
     key: str = ""
     next_review: str = ""
     expires: str = ""
+    status: MatterStatus = "pending"
 
 
 @dataclass(frozen=True, slots=True)

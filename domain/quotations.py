@@ -17,9 +17,9 @@ from domain.records import PREFIX, Message, Quoted
 #: What opens a quotation of a reply, or ends it.
 QUOTATION_TAG = pattern_of(r"<\s{0,8}(/?)\s{0,8}blockquote(?:\s[^<>]{0,256})?\s{0,8}/?>", re.IGNORECASE)
 #: A reference in place of a quotation (``with_references``), with the space before it.
-REFERENCE = pattern_of(r"[ \t]?\[(\d{4}-\d\d-\d\d) · (?:[0-9a-f]{8}|@[^\]\n]{1,80})\]")
+_REFERENCE = pattern_of(r"[ \t]?\[(\d{4}-\d\d-\d\d) · (?:[0-9a-f]{8}|@[^\]\n]{1,80})\]")
 #: A line that Markdown shows as a quotation; not the prompt of Python.
-_QUOTED_LINE = pattern_of(r"^[ ]{0,3}>(?!>)[^\n]*\n?", re.MULTILINE)
+_QUOTED_LINES = pattern_of(r"(?:^[ ]{0,3}>(?!>)[^\n]*(?:\n|\Z))+", re.MULTILINE)
 #: The names of the program's commands, which are not content.
 COMMAND_NAMES = (
     "ask", "context", "copy", "debug", "diary", "edit", "erased", "exit", "export", "facts", "forget", "help",
@@ -70,17 +70,22 @@ def quotation_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def outside_quotations(text: str) -> str:
+def outside_quotations(text: str, mark: str = "") -> str:
     """The reply's own text: without quotations, references, quoted lines, and what follows an unclosed tag.
+
+    ``mark`` is put where words are left out.
 
     >>> outside_quotations("I see. <blockquote>old</blockquote> Go on. <blockquote>cut o")
     'I see.   Go on.'
+    >>> outside_quotations("As I wrote:\\n> Asleep\\n> on wool\\nGood.", "“…”")
+    'As I wrote:\\n“…”\\nGood.'
     """
-    text = REFERENCE.sub("", _QUOTED_LINE.sub("", text))
+    text = _QUOTED_LINES.sub(f"{mark}\n" if mark else "", text)
+    text = _REFERENCE.sub(f" {mark}", text).lstrip(" ") if mark else _REFERENCE.sub("", text)
     own: list[str] = []
     depth = position = 0
     for tag in QUOTATION_TAG.finditer(text):
-        own += [] if depth else [text[position : tag.start()], " "]
+        own += [] if depth else [text[position : tag.start()], (not tag[1] and mark) or " "]
         depth, position = max(0, depth - 1) if tag[1] else depth + 1, tag.end()
     if not position:
         return text
@@ -170,7 +175,7 @@ def as_memory(message: Message) -> Message:
     """
     if message.role == "assistant":
         words = with_references(message) if message.quoted else message.words
-        text = PREFIX["assistant"] + REFERENCE.sub(r" [“…” \1]", words)
+        text = PREFIX["assistant"] + _REFERENCE.sub(r" [“…” \1]", words)
         message = replace(message, text=text, quoted=()) if message.quoted or text != message.text else message
     said = memory_text(own_words(message))
     return message if said == message.words else replace(message, text=PREFIX[message.role] + said.strip(), quoted=())
@@ -182,7 +187,7 @@ def memory_text(text: str) -> str:
     >>> memory_text("So it was [2026-11-23 · 602851fc].\\n/save\\nGood night.")
     'So it was.\\nGood night.'
     """
-    plain = _COMMAND_LINE.sub("", REFERENCE.sub("", without_tags(text)))
+    plain = _COMMAND_LINE.sub("", _REFERENCE.sub("", without_tags(text)))
     return text if plain == text else _GAPS.sub("\n\n", plain).strip()
 
 

@@ -35,7 +35,7 @@ from facts.evidence import (
     weakest_stance,
 )
 from facts.figures import Figures, correct_figures, wrong_figure
-from facts.refuting import find_fault, mentions_kin
+from facts.refuting import Around, find_fault, mentions_kin
 from facts.restating import is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
@@ -62,6 +62,7 @@ _UNTIL = pattern_of(
 )
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
+_ASKING = pattern_of(r"\bask(?:s|ed|ing)?\b|问", re.IGNORECASE)
 _OF_A_STREET = ("Street", "Road", "Avenue", "Lane", "Drive", "Square")
 #: Characters of a single day: 2026-11-21.
 _DAY = 10
@@ -129,6 +130,7 @@ class _Checking:
 
     def __init__(self, window: SpokenWindow, names: Names, new_id: Callable[[], str]) -> None:
         self._window = window
+        self._around = Around(window.words)
         self._names = names
         self._own = frozenset((*names.person, *names.companion))
         self._new_id = new_id
@@ -184,7 +186,8 @@ class _Checking:
             text = name_subject(text, draft.subject)
         if is_in_first_person(text) and draft.subject and draft.value:
             marked = text.replace(draft.value, f"“{draft.value}”")
-            text = f"{draft.subject}: {draft.attribute} {draft.value}" if is_in_first_person(marked) else marked
+            shown = draft.value if not is_in_first_person(draft.value) else f"“{draft.value}”"
+            text = f"{draft.subject}: {draft.attribute} {shown}" if is_in_first_person(marked) else marked
         quotes = self._locate(draft.quotes, handles, text)
         judged: About = "companion" if about == "companion" else draft.about
         if about == "other" != judged:  # whoever speaks here is not the person, whatever the model calls them
@@ -198,10 +201,10 @@ class _Checking:
             self.rejected[basis] += 1
             return basis
         last = basis.sources[-1].message
-        said = basis.sources[-1].said
-        text = dated_age(with_days(basis.claim.text, said), slot.attribute, said)
+        day = basis.sources[-1].said
+        text = dated_age(with_days(basis.claim.text, day), slot.attribute, day)
         start, end = self._check_times(draft, basis, slot.attribute)
-        given = [day for iso in (start, end) if (day := range_of(iso))] or _days_in(basis.claim.text, said)
+        given = [one for iso in (start, end) if (one := range_of(iso))] or _days_in(basis.claim.text, day)
         value = basis.own.with_values(basis.claim.value, given)
         # An unsupported detail costs only itself.
         fact = NewFact(
@@ -281,7 +284,8 @@ class _Checking:
             return "companion's words"
         if claim.quotes and self._are_pasted(claim.quotes, sources):
             return "quoted text"
-        sources = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))
+        if not _says_that_it_asks(claim):
+            sources = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))
         if not sources:
             return "question"
         if is_in_first_person(claim.text):
@@ -322,6 +326,8 @@ class _Checking:
         key = tuple(source.place for source in (*sources, *answered))
         if key not in self._figures:
             texts = [TextFigures(one.text, said) for one in answered]
+            # Whoever tells of a text that they pass on takes its figures from there.
+            texts += [TextFigures(source.message.words, said) for source in sources if source.spoken_by_person]
             self._figures[key] = Figures((*(source.figures for source in sources), *texts))
         figures = self._figures[key]
         quoted = " ".join(one.text for one in _quoted_sentences(claim.quotes, sources))
@@ -367,19 +373,15 @@ class _Checking:
         subject = claim.draft.subject if claim.draft and not spoken else ""  # who speaks of oneself needs no name
         said = " ".join(each.text for each in (quoted or [each for source in sources for each in source.sentences]))
         if fault := find_fault(
-            claim.text,
-            subject,
-            claim.about,
-            others,
-            tops,
-            self._window.words,
-            said,
-            [quote.words for quote in claim.quotes],
+            claim.text, subject, claim.about, others, tops, self._around, said, [quote.words for quote in claim.quotes]
         ):
             return fault, claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
-        return "", weakest_stance(wanted, best_sentences(wanted, own) or best, of_companion)
+        best = best_sentences(wanted, own) or best
+        if _says_that_it_asks(claim) and is_question(best[0][0].text):
+            return "", "stated"
+        return "", weakest_stance(wanted, best, of_companion)
 
     def _may_say(
         self, claim: _Claim, wanted: frozenset[str], sources: Sequence[Source], answered: Sequence[Source]
@@ -403,8 +405,8 @@ class _Checking:
         """Whether only a question of yes or no has the words of a claim, and its answer says neither."""
         if asks_openly(question.text) or ends_or_denies(claim.text) or any(one.is_agreement for one in sources):
             return False
-        figures = frozenset().union(*(source.figures.numbers for source in sources))
-        if any(source.own_days for source in sources) or any(figures & each for each in asserted_numbers(claim.text)):
+        figures = Figures(source.figures for source in sources)
+        if any(source.own_days for source in sources) or any(map(figures.bears_number, asserted_numbers(claim.text))):
             return False
         people = telling_terms(" ".join(self._find_people(claim)))
         said = frozenset().union(*(telling_terms(one.text) for one in sources))
@@ -421,7 +423,8 @@ class _Checking:
         wanted = telling_terms(claim.text) - telling_terms(" ".join(self._find_people(claim)))
         strange = sum(self._window.lacks_terms(frozenset({term})) for term in wanted)
         forms = (telling_terms(claim.value), telling_terms_of_value(claim.value))
-        return 2 * strange >= len(wanted) and all(map(self._window.lacks_terms, forms))
+        unheard = 2 * strange >= len(wanted) and all(map(self._window.lacks_terms, forms))
+        return unheard and not any(self._window.is_like_a_word(term, _SIMILAR_NAME) for term in forms[0])
 
     # --- names
 
@@ -437,11 +440,15 @@ class _Checking:
         if language_of(claim.text) not in {source.language for source in sources}:
             return ()  # names are spelt in another script
         before = () if of_companion else self._window.before(sources)
+        # 多伦多 for Toronto
+        spelt = any(name not in claim.text for source in sources for name in latin_names(source.text))
         for name in _names_of(claim):
             place = self._window.source_of(name, (*sources, *before), of_companion)
             if isinstance(place, Source):
                 lenders.append(place)
-            elif place is None and not self._window.is_like_a_word(name, _SIMILAR_NAME):
+            elif place is None and not (
+                self._window.is_like_a_word(name, _SIMILAR_NAME) or (spelt and unspaced_length(name))
+            ):
                 return None
         subject = claim.subject
         owner, _, relation = subject.rpartition("的")
@@ -497,7 +504,7 @@ class _Checking:
         wanted = self._window.without_own_names(telling_terms(basis.claim.text)) - telling_terms(subject)
         telling = [each for each in clauses if len(clauses) == 1 or wanted & telling_terms(each)]
         words = TextFigures("，".join(telling), said, ahead=basis.claim.ahead)
-        return () if words.counts_days else words.own_days
+        return words.own_days if words.own_days and not words.counts_days else ()
 
     def _check_day(self, day: str, figures: Figures) -> str:
         if not day:
@@ -551,6 +558,11 @@ def _quoted_sentences(quotes: Iterable[Quote], sources: Iterable[Source]) -> tup
             start, end = spans[source.message.text_id]
             found += [each for each in source.sentences if each.span[0] < end and start < each.span[1]]
     return tuple(found)
+
+
+def _says_that_it_asks(claim: _Claim) -> bool:
+    """Whether a claim is that the companion asked something, which its question says itself."""
+    return claim.about == "companion" and _ASKING.search(claim.text) is not None
 
 
 def _is_answered(source: Source, sources: Sequence[Source]) -> bool:

@@ -32,7 +32,7 @@ from language.numbers import find_numbers
 from language.words import terms
 
 #: The most known facts in one comparison.
-MOST_COMPARED = 30
+MOST_COMPARED = 27
 #: When one of these attributes changes, facts that depend on it become doubtful.
 _TRIGGERS = frozenset({"home", "employer", "job title", "partner", "relationship status", "death"})
 #: Values said within so many seconds are of one conversation.
@@ -553,8 +553,9 @@ def _join_unique(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
 
 # --- what is worth a comparison
 
-#: A word in more known facts than this is too common to connect two; of a slot that holds more values, only the
-#: nearest are sure to be compared.
+#: A word in so many known facts, or a tenth of them, is not too common to connect two.
+_RARE = 2
+#: Of a slot that holds more values than this, only the nearest are sure to be compared.
 _SMALL_SLOT = 12
 #: What a known fact scores in the same slot, in a related one, in a dependent one, and with the same subject.
 _SAME_SLOT, _AKIN_SLOT, _DEPENDENT, _SAME_SUBJECT = 100.0, 30.0, 20.0, 1.5
@@ -574,6 +575,7 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
     facts: list[Fact | NewFact] = [*new, *(fact for fact, _ in texts)]
     own = telling_terms(" ".join({one.subject for one in facts if one.slot.subject in (PERSON, COMPANION)}))
     everything = "\n".join(text for _, text in texts)
+    common = min(_SMALL_SLOT, max(_RARE, len(texts) // 10))
     holding: dict[str, list[Fact]] = {}
     scores: dict[str, float] = defaultdict(float)
     for one in new:
@@ -586,10 +588,10 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
             # No more than are needed to show that the word is common.
             with_root = (fact for fact, text in texts if root in text)
             holding[root] = list(islice(with_root, _SMALL_SLOT + 1)) if root in everything else []
-        shared = {root: holding[root] for root in roots if 0 < len(holding[root]) <= _SMALL_SLOT}
-        nearest = _score_known(one, slots, shared.values(), len(texts))
+        shared = [holding[root] for root in roots if 0 < len(holding[root]) <= common]
+        nearest = _score_known(one, slots, shared, len(texts))
         for root in map(_root_of, terms(changed)) if one.slot.attribute in _TRIGGERS else ():
-            for fact in shared.get(root, ()):
+            for fact in holding.get(root, ()) if len(holding.get(root, ())) <= _SMALL_SLOT else ():
                 nearest[fact.text_id] = max(nearest[fact.text_id], _DEPENDENT)
         # The nearest of each new fact come before those that are near to many.
         for place, name in enumerate(sorted(nearest, key=nearest.__getitem__, reverse=True)):

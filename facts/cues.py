@@ -76,13 +76,13 @@ _GOVERNS = pattern_of(
     r"|如果|要是|假如|假设|倘若|假装|的话"
 )
 _JOKED = Guarded(
-    "kidding|joking|jk|oh |yeah|solve everything|sarcastic|ironic|as if|/s|😂|🤣|😜|开玩笑|逗你的|骗你的|说着玩|干脆|要不|才怪|呵呵",
+    "kidding|joking|jk|oh |yeah|solve everything|sarcastic|ironic|as if|/s|开玩笑|逗你的|骗你的|说着玩|干脆|要不|才怪|呵呵",
     r"\b(?:(?:just )?(?:kidding|joking)\b|jk\b|oh (?:brilliant|great|sure|wonderful|perfect|fantastic|lovely|joy)\b|yeah,? right\b"
-    r"|that'?ll solve everything\b|only joking\b|(?:i'?m|was) being (?:sarcastic|ironic)\b)|^as if\b|(?<!\w)/s\b|😂|🤣|😜"
+    r"|that'?ll solve everything\b|only joking\b|(?:i'?m|was) being (?:sarcastic|ironic)\b)|^as if\b|(?<!\w)/s\b"
     r"|开玩笑|逗你的|骗你的|说着玩|干脆.{0,16}(?:算了|得了)|要不我?.{0,16}算了|才怪|呵呵",
 )
 #: Laughter before a statement is joy; after it, it makes the statement a joke.
-_LAUGHS = Guarded("haha|哈哈|嘿嘿", r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b)[\s!！。.~～)）]*$")
+_LAUGHS = Guarded("haha|哈哈|嘿嘿|😂|🤣|😜", r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b|[😂🤣😜]+)[\s!！。.~～)）]*$")
 _WISHED = Guarded(
     "wish|like|love|want|wanna|hope|hoping|dream|one day|some day|someday|希望|但愿|盼着|梦想|想|巴不得|要能",
     r"\b(?:i (?:\w+ )?wish\b|i (?:\w+ )?(?:want(?:ed)? (?:to|an?)|wanna)\b|i(?:'d| would) (?:like|love)\b|i hope\b|hop(?:e|es|ing) to\b|dream(?:s|ing)? of\b|one day\b|some ?day\b)"
@@ -293,7 +293,7 @@ def laughs_aside(text: str) -> bool:
     plain = text.casefold()
     laugh = None if _JOKED.search(plain) else _LAUGHS.search(plain)
     before = plain[: laugh.start()].rstrip() if laugh else ""
-    return not before.endswith((",", "，")) and len(split_clauses(before)) > 1
+    return len(split_clauses(before)) > 1
 
 
 # --- agreeing

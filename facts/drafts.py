@@ -9,19 +9,21 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal, get_args
 
 from domain.facts import About, MemoryType, Stance
 from domain.patterns import pattern_of
 from facts.reply_json import Entries, first_of, handles_of, line_of, read_entries, read_object, truth_of, words_of
 
-_Draft = TypeVar("_Draft")
 #: What a new fact does to a known one, as the comparison says; ``adds`` is to none.
 Verdict = Literal["same", "adds", "changes", "ends", "corrects"]
 #: Whether words say a statement.
 Answer = Literal["yes", "no", "partly"]
+#: What became of an open matter; ``drop``: the person does not want to be asked.
+SettledHow = Literal["done", "off", "moved", "drop"]
+_SETTLED_FORMS: Mapping[str, SettledHow] = {how: how for how in get_args(SettledHow)}
 #: Longer statements and values are rejected.
 _LONGEST_STATEMENT, _LONGEST_VALUE = 1_000, 300
 
@@ -49,7 +51,8 @@ class QuoteDraft:
 class FactDraft:
     """A statement, as returned by the model. ``messages`` are message numbers of the window.
 
-    ``inferred``: the model concludes it, no one said it. ``open``: as what it is still ahead or unsettled, if it is.
+    ``inferred``: the model concludes it, no one said it. ``open``: as what it is still ahead or unsettled, if it is,
+    with ! where it is grave.
     """
 
     restatement: str
@@ -102,12 +105,23 @@ class DoubtDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class SettledDraft:
+    """What became of an open matter, by its number in the prompt, with the words of a message that say so."""
+
+    number: int
+    how: SettledHow
+    message: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class NotesRead:
     """The drafts of a reply. ``understood``: it contained JSON; if not, it counts as no reply."""
 
     notes: tuple[NoteDraft, ...]
     rejected: Counter[str]
     understood: bool
+    settled: tuple[SettledDraft, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,21 +141,37 @@ def read_notes(reply: str, finish: str = "stop", examples: Sequence[str] = ()) -
     echoes = frozenset(map(_letters_only, examples))
     checks = _Checks(echoes, rejected)
     drafts = [_read_note(value, checks, cut) for value, cut in _with_cut(found)]
-    return NotesRead(tuple(draft for draft in drafts if draft), rejected, found.understood)
+    settled = (read_object(reply) or {}).get("settled")
+    ended = [_read_settled(row) for row in (settled if isinstance(settled, list) else ()) if isinstance(row, Mapping)]
+    rejected["shape"] += ended.count(None)
+    return NotesRead(
+        tuple(draft for draft in drafts if draft), +rejected, found.understood, tuple(one for one in ended if one)
+    )
+
+
+def _read_settled(row: Mapping[str, object]) -> SettledDraft | None:
+    how = _SETTLED_FORMS.get(line_of(row.get("how")).casefold())
+    numbers, turns = (handles_of(value) for value in (first_of(row, "open", "n"), first_of(row, "turn", "turns")))
+    if how is None:
+        return None
+    words = line_of(first_of(row, "quote", "words"))[:_LONGEST_STATEMENT]
+    return SettledDraft(next(iter(numbers), 0), how, next(iter(turns), 0), words)
 
 
 def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
     """The verdicts of a reply, and the facts it doubts."""
     found = read_entries(reply, finish, "verdicts", "comparisons", "results", "items")
     rejected: Counter[str] = Counter()
-    checks = _Checks(frozenset(), rejected)
     rows = [value for value, cut in _with_cut(found) if not cut]
     listed = first_of(read_object(reply), "doubts", "doubtful", "may_no_longer_hold")
     doubts = listed if isinstance(listed, list) else [listed]
-    fields_read = [fields for row in rows if _is_verdict(row) for fields in _verdict_fields(row)]
-    verdicts = [checks.build_draft(VerdictDraft, fields, "shape") for fields in fields_read]
+    verdicts = [verdict for row in rows if _is_verdict(row) for verdict in _read_verdicts(row)]
+    rejected["shape"] += verdicts.count(None)
     return ComparisonRead(
-        tuple(verdict for verdict in verdicts if verdict), tuple(_read_doubts(rows, doubts)), rejected, found.understood
+        tuple(verdict for verdict in verdicts if verdict),
+        tuple(_read_doubts(rows, doubts)),
+        +rejected,
+        found.understood,
     )
 
 
@@ -169,35 +199,16 @@ _ANSWER = pattern_of(
 )
 
 
+@dataclass(frozen=True, slots=True)
 class _Checks:
-    """Validates drafts one at a time and counts the rejected ones."""
+    """The statements of the prompt's own example, in their letters, and the numbers of rejected drafts by reason."""
 
-    def __init__(self, echoes: frozenset[str], rejected: Counter[str]) -> None:
-        from pydantic import TypeAdapter, ValidationError
-
-        self._adapter: Callable[[type[Any]], TypeAdapter[Any]] = TypeAdapter
-        self._invalid = ValidationError
-        self._adapters: dict[type[Any], TypeAdapter[Any]] = {}
-        self._echoes = echoes
-        self.rejected = rejected
-
-    def build_draft(self, shape: type[_Draft], fields: Mapping[str, object], reason: str) -> _Draft | None:
-        """A draft from these fields; None, counted under ``reason``, if they are invalid."""
-        if shape not in self._adapters:
-            self._adapters[shape] = self._adapter(shape)
-        try:
-            draft: _Draft = self._adapters[shape].validate_python(fields)
-        except self._invalid:
-            self.count_rejected(reason)
-            return None
-        return draft
-
-    def count_rejected(self, reason: str) -> None:
-        self.rejected[reason] += 1
+    echoes: frozenset[str]
+    rejected: Counter[str]
 
     def is_echo(self, text: str) -> bool:
         """Whether a text is the prompt's own example or a placeholder."""
-        return _letters_only(text) in self._echoes or _is_placeholder(text)
+        return _letters_only(text) in self.echoes or _is_placeholder(text)
 
 
 def _with_cut(found: Entries) -> Iterable[tuple[object, bool]]:
@@ -208,28 +219,39 @@ def _with_cut(found: Entries) -> Iterable[tuple[object, bool]]:
 
 def _read_note(value: object, checks: _Checks, cut: bool) -> NoteDraft | None:
     if not isinstance(value, Mapping):
-        checks.count_rejected("shape")
+        checks.rejected["shape"] += 1
         return None
     if not truth_of(value.get("should_remember"), True):
-        checks.count_rejected("unimportant")
+        checks.rejected["unimportant"] += 1
         return None
     rows = value.get("facts")
     rows = list(rows) if isinstance(rows, list) else []
     if cut:
-        checks.count_rejected("cut")
+        checks.rejected["cut"] += 1
         if not rows:
             return None
         rows = rows[:-1]
     facts = tuple(fact for row in _of_note(value, rows) if (fact := _read_fact(row, checks, value)))
     text = line_of(first_of(value, "text", "note", "summary", "statement", "restatement", "content"))
-    fields = _note_fields(value, text or " ".join(fact.restatement for fact in facts), facts)
-    if not fields["text"] or not fields["messages"]:
-        checks.count_rejected("shape")
+    text = text or " ".join(fact.restatement for fact in facts)
+    messages = handles_of(first_of(value, "turns", "turn", "evidence", "ids"))
+    messages = messages or tuple(dict.fromkeys(message for fact in facts for message in fact.messages))
+    if not text or not messages:
+        checks.rejected["shape"] += 1
         return None
-    if checks.is_echo(str(fields["text"])):
-        checks.count_rejected("echo")
+    if checks.is_echo(text[:_LONGEST_STATEMENT]):
+        checks.rejected["echo"] += 1
         return None
-    return checks.build_draft(NoteDraft, fields, "shape")
+    importance = handles_of(first_of(value, "importance", "importance_score")) or (5,)
+    return NoteDraft(
+        text=text[:_LONGEST_STATEMENT],
+        topic=line_of(value.get("topic"))[:80],
+        importance=min(10, max(1, importance[0])),
+        memory_type="passive" if line_of(first_of(value, "memory_type", "type")).casefold() == "passive" else "active",
+        private=truth_of(value.get("private"), True),
+        messages=messages,
+        facts=facts,
+    )
 
 
 def _of_note(note: Mapping[str, object], rows: list[object]) -> list[object]:
@@ -237,63 +259,50 @@ def _of_note(note: Mapping[str, object], rows: list[object]) -> list[object]:
     return rows or ([note] if "attribute" in note or "restatement" in note else [])
 
 
-def _note_fields(value: Mapping[str, object], text: str, facts: tuple[FactDraft, ...]) -> dict[str, object]:
-    messages = handles_of(first_of(value, "turns", "turn", "evidence", "ids"))
-    importance = handles_of(first_of(value, "importance", "importance_score")) or (5,)
-    asked = line_of(first_of(value, "memory_type", "type")).casefold()
-    return {
-        "text": text[:_LONGEST_STATEMENT],
-        "topic": line_of(value.get("topic"))[:80],
-        "importance": min(10, max(1, importance[0])),
-        "memory_type": "passive" if asked == "passive" else "active",
-        "private": truth_of(value.get("private"), True),
-        "messages": messages or tuple(dict.fromkeys(message for fact in facts for message in fact.messages)),
-        "facts": facts,
-    }
-
-
 def _read_fact(value: object, checks: _Checks, note: Mapping[str, object]) -> FactDraft | None:
     if not isinstance(value, Mapping):
-        checks.count_rejected("shape")
+        checks.rejected["shape"] += 1
         return None
     fact = {str(key).strip().casefold(): each for key, each in value.items()}
-    fields = _fact_fields(fact, note)
-    if not fields["restatement"] or not fields["messages"] or not (fields["attribute"] or fields["value"]):
-        checks.count_rejected("shape")
+    named = first_of(fact, "turns", "turn", "evidence", "ids")
+    quotes = tuple(_read_quotes(first_of(fact, "quote", "quotes", "words"), handles_of(named)))
+    if named is None:
+        named = [quote.message for quote in quotes if quote.message] or first_of(note, "turns", "turn")
+    messages = handles_of(named)
+    restatement = line_of(first_of(fact, "restatement", "statement", "text", "fact"))[:_LONGEST_STATEMENT]
+    attribute = line_of(first_of(fact, "attribute", "predicate", "property", "key"))[:80]
+    content = line_of(first_of(fact, "value", "object")) or "、".join(words_of(fact.get("value")))
+    content = content[:_LONGEST_VALUE]
+    said = line_of(fact.get("stance"))
+    stance = _read_stance(said)
+    if not (restatement and messages and (attribute or content)):
+        checks.rejected["shape"] += 1
         return None
-    texts = (str(fields["restatement"]), str(fields["value"]))
-    if any(map(checks.is_echo, filter(None, texts))) or fields["value"] == fields["attribute"]:
-        checks.count_rejected("echo")
+    if checks.is_echo(restatement) or (content and (checks.is_echo(content) or content == attribute)):
+        checks.rejected["echo"] += 1
         return None
-    return checks.build_draft(FactDraft, fields, "shape")
-
-
-def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict[str, object]:
-    messages = first_of(fact, "turns", "turn", "evidence", "ids")
-    quotes = tuple(_read_quotes(first_of(fact, "quote", "quotes", "words"), handles_of(messages)))
-    stance = line_of(fact.get("stance"))
-    messages = messages if messages is not None else [quote.message for quote in quotes if quote.message] or None
-    return {
-        "restatement": line_of(first_of(fact, "restatement", "statement", "text", "fact"))[:_LONGEST_STATEMENT],
-        "subject": line_of(first_of(fact, "subject", "who"))[:120],
-        "attribute": line_of(first_of(fact, "attribute", "predicate", "property", "key"))[:80],
-        "value": (line_of(first_of(fact, "value", "object")) or "、".join(words_of(fact.get("value"))))[
-            :_LONGEST_VALUE
-        ],
-        "about": _read_about(line_of(fact.get("about"))),
-        "stance": _read_stance(stance),
-        "inferred": stance.casefold() in _INFERRED,
-        "open": line_of(fact.get("open"))[:20].casefold(),
-        "keywords": words_of(fact.get("keywords"))[:20],
-        "persons": words_of(fact.get("persons"))[:20],
-        "entities": words_of(fact.get("entities"))[:20],
-        "location": line_of(fact.get("location"))[:120],
-        "start": line_of(first_of(fact, "start", "since", "date"))[:40],
-        "end": line_of(first_of(fact, "end", "until"))[:40],
-        "messages": handles_of(messages if messages is not None else first_of(note, "turns", "turn")),
-        "relations": tuple(_read_relations(fact.get("relations"))),
-        "quotes": quotes,
-    }
+    if stance is None:
+        checks.rejected["shape"] += 1
+        return None
+    return FactDraft(
+        restatement=restatement,
+        subject=line_of(first_of(fact, "subject", "who"))[:120],
+        attribute=attribute,
+        value=content,
+        about=_read_about(line_of(fact.get("about"))),
+        stance=stance,
+        keywords=words_of(fact.get("keywords"))[:20],
+        persons=words_of(fact.get("persons"))[:20],
+        entities=words_of(fact.get("entities"))[:20],
+        location=line_of(fact.get("location"))[:120],
+        start=line_of(first_of(fact, "start", "since", "date"))[:40],
+        end=line_of(first_of(fact, "end", "until"))[:40],
+        messages=messages,
+        relations=tuple(_read_relations(fact.get("relations"))),
+        quotes=quotes,
+        inferred=said.casefold() in _INFERRED,
+        open=line_of(fact.get("open"))[:20].casefold(),
+    )
 
 
 def _read_quotes(value: object, messages: Sequence[int]) -> Iterable[QuoteDraft]:
@@ -323,13 +332,13 @@ def _read_about(said: str) -> About:
 _INFERRED = frozenset({"inferred", "inference", "concluded"})
 
 
-def _read_stance(said: str) -> str:
-    """The stance in one of our words; anything else is left to the validation."""
-    word = said.strip().casefold() or "stated"
-    return _STANCE_FORMS.get(word, word)
+def _read_stance(said: str) -> Stance | None:
+    """The stance, whatever words the model used; None if they are no stance."""
+    return _STANCE_FORMS.get(said.strip().casefold() or "stated")
 
 
-_STANCE_FORMS = {
+_STANCE_FORMS: Mapping[str, Stance] = {
+    **{stance: stance for stance in get_args(Stance)},
     "fact": "stated", "asserted": "stated", "past": "stated", "plan": "planned", "plans": "planned", "wish": "wished",
     "hypothetical": "supposed", "supposition": "supposed", "reported": "supposed", "inferred": "supposed",
     "inference": "supposed", "concluded": "supposed", "joke": "joked", "irony": "joked",
@@ -353,17 +362,17 @@ def _is_verdict(row: object) -> bool:
     return isinstance(row, Mapping) and "verdict" in row
 
 
-def _verdict_fields(row: object) -> Iterable[dict[str, object]]:
-    """A verdict for each known fact that the row names."""
+def _read_verdicts(row: object) -> Iterable[VerdictDraft | None]:
+    """A verdict for each known fact that the row names; None where it is none."""
     assert isinstance(row, Mapping)
     new = handles_of(first_of(row, "new", "fact", "new_fact"))
-    word = line_of(row.get("verdict")).casefold()
-    verdict = _VERDICT_FORMS.get(word, word)
+    verdict = _VERDICT_FORMS.get(line_of(row.get("verdict")).casefold())
     for known in handles_of(first_of(row, "known", "old", "known_fact", "known_facts")) or (0,):
-        yield {"new": new[0] if new else None, "known": known, "verdict": verdict}
+        yield VerdictDraft(new[0], known, verdict) if new and verdict else None
 
 
-_VERDICT_FORMS = {
+_VERDICT_FORMS: Mapping[str, Verdict] = {
+    **{verdict: verdict for verdict in get_args(Verdict)},
     "add": "adds", "new": "adds", "change": "changes", "changed": "changes", "update": "changes", "updates": "changes",
     "end": "ends", "ended": "ends", "correct": "corrects", "corrected": "corrects", "duplicate": "same", "none": "adds",
 }  # fmt: skip

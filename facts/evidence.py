@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -39,7 +39,7 @@ from facts.slots import Names, normalize_text
 from facts.spans import own_words
 from language.calendar import day_of
 from language.forget_requests import detect_forget_request, rounds_spoken_of
-from language.numbers import asserted_numbers, derived_numbers, find_numbers, parse_number
+from language.numbers import asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
 from language.references import people_named
 from language.scripts import Language, is_unspaced, language_of
 from language.sentences import sentence_spans, split_clauses, split_sentences
@@ -121,7 +121,7 @@ class TextFigures:
     def __init__(self, text: str, written: date, *, ahead: bool = False) -> None:
         self.text = text
         self._written = written
-        self._ahead = ahead or _AHEAD.search(text) is not None
+        self._ahead = ahead
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -165,8 +165,12 @@ class TextFigures:
 
     @cached_property
     def clock_times(self) -> frozenset[time]:
-        """The times of day in it, also bare hours; one before noon may mean the afternoon."""
+        """The times of day in it, also bare hours and so many minutes away; one before noon may mean the afternoon."""
         found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
+        if found and _IN_MINUTES.search(self.text):
+            minutes = [int(each) for each in self.numbers if each.isdecimal() and int(each) < 60]
+            moments = [datetime.combine(self._written, at) for at in found]
+            found |= {(at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one)}
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
 
     @cached_property
@@ -236,9 +240,10 @@ class TextFigures:
         """The single day that an expression means here: ahead of a plan, behind what happened."""
         singles = [each for each in one.possible if each.days == 1]
         last = re.match(r"last|past|上", self.text[one.start : one.end].casefold())
+        unclear = len(singles) > 1 and not last and (one.meant or one.kind == "weekday")
         happened = _HAPPENED.search(self.text)
-        ahead_of_now = self._ahead or (one.kind == "day of month" and not happened)
-        if ahead_of_now and len(singles) > 1 and not last and (one.meant or one.kind == "weekday"):
+        in_future = self._ahead or _AHEAD.search(self.text) or (one.kind == "day of month" and not happened)
+        if unclear and in_future:
             ahead = [each for each in singles if each.first >= self._written]
             if ahead:
                 return min(ahead, key=lambda each: each.first)
@@ -327,6 +332,7 @@ _LIST = pattern_of(
     r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4})*[和跟与、][\u4e00-\u9fff]"
 )
 _LISTED = pattern_of(r",? (?:and|&) |, |[、和跟与]")
+_IN_MINUTES = pattern_of(r"\bmin(?:ute)?s?\b|分钟", re.IGNORECASE)
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
 _BARE_HOUR = pattern_of(
@@ -341,7 +347,7 @@ _BARE_HOUR = pattern_of(
 
 def _bare_hours(plain: str) -> Iterator[time]:
     """The hours in "nine to five", "half six", 8.15, 差十分八点, as far as they may be times of day."""
-    for found in _BARE_HOUR.finditer(plain):
+    for found in _BARE_HOUR.finditer(plain) if may_mention(plain) else ():
         hour = parse_number(found["hour"] or found["first"] or found["point"] or found["han"])
         said = found["minute"] or found["minutes"] or parse_number((found["words"] or "0").replace(" ", "-"))
         minute = 30 if found["half"] else int(said or 0)
@@ -498,14 +504,10 @@ class SpokenWindow:
         wanted = normalize_text(name)
         if not wanted or wanted in self._known or any(is_named_in(wanted, source.normalized) for source in sources):
             return True
-        others = [
-            each for each in reversed(self._sources) if not each.barred and (each.spoken_by_person or of_companion)
-        ]
         last = sources[-1].place if sources else 0
-        for other in sorted(others, key=lambda each: (each.place > last, abs(each.place - last))):
-            if is_named_in(wanted, other.words):
-                return other
-        return None
+        nearest = (*self._sources[last::-1], *self._sources[last + 1 :])
+        others = (each for each in nearest if not each.barred and (each.spoken_by_person or of_companion))
+        return next((other for other in others if is_named_in(wanted, other.words)), None)
 
     def is_like_a_word(self, name: str, similarity: float) -> bool:
         """Whether a name is like a word of a message, or another form of one: a typo, "Climbing" for "I climb"."""

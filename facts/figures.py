@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import date, time
-from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
@@ -107,13 +106,14 @@ class Figures:
     def _worked_out(self) -> frozenset[str]:
         """What a reader may work out of their numbers: sums, differences, products, and the same in another unit."""
         found = [number for number in self.numbers if number not in ("0", "1") and len(number) < _LONG_NUMBER]
-        values = [Fraction(number) for number in found if _A_NUMBER.fullmatch(number)]
+        values = [float(number) for number in found if _A_NUMBER.fullmatch(number)]
         if len(values) > _MOST_WORKED_WITH:
             return frozenset()
-        made = {made for one in values for unit in _UNITS for made in (one * unit, one / unit)}
+        made = [made for one in values for unit in _UNITS for made in (one * unit, one / unit)]
         for one, other in combinations(values, 2):
-            made |= {one + other, abs(one - other), one * other}
-        return frozenset(f"{float(one):.10g}" for one in made if one >= _HARD_TO_GUESS or one.denominator > 1)
+            made += [one + other, abs(one - other), one * other]
+        written = {f"{one:.10g}" for one in made}
+        return frozenset(one for one in written if "." in one or float(one) >= _HARD_TO_GUESS)
 
     @cached_property
     def weekdays(self) -> frozenset[int]:
@@ -230,6 +230,8 @@ def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str,
         units = (_UNIT.match(text, end) for _, end, _ in right)
         if any(unit and unit[1].casefold() not in own.text.casefold() for unit in units):
             return text, wrong  # in another unit it is another number
+    if wrong == "date" and not own.own_days:  # a date that only the model added costs only itself
+        right = [(one.start(), one.end(), "") for one in DATE_ASIDE.finditer(text)]
     if len(right) != 1:
         return text, wrong
     start, end, words = right[0]
@@ -237,6 +239,11 @@ def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str,
     return (corrected, "") if not wrong_figure(corrected, figures) else (text, wrong)
 
 
+#: A date between commas or brackets.
+DATE_ASIDE = pattern_of(
+    r"\s?[(（](?:on )?(?:\d{4}-\d\d-\d\d|(?:\d{4}年)?\d{1,2}月\d{1,2}日)[)）]|, \d{4}-\d\d-\d\d,(?= )"
+    r"|，(?:\d{4}年)?\d{1,2}月\d{1,2}日(?=，)"
+)
 #: A day further off, in days, is not a mistaken one but another.
 _MISTAKEN = 370
 _UNIT = pattern_of(r"[ -]?(?:square |cubic )?([^\W\d_]{2,}?\b|[\u4e00-\u9fff])")

@@ -9,7 +9,8 @@ from domain.patterns import pattern_of
 
 #: What harms somebody if it is left out.
 VITAL = 10
-_PLAIN = 5
+#: Any other kind, and where such was only supposed or said in jest.
+_PLAIN, _NOT_SO = 4, 3
 _BY_ATTRIBUTE = {
     **dict.fromkeys(("allergy", "medication", "death", "promise", "name"), VITAL),
     **dict.fromkeys(
@@ -17,7 +18,6 @@ _BY_ATTRIBUTE = {
     ),
     **dict.fromkeys(("home", "birth date", "employer", "job title", "relationship status", "doctor"), 8),
     **dict.fromkeys(("plan", "appointment", "worry", "friend", "school"), 6),
-    **dict.fromkeys(("likes", "dislikes", "hobby", "routine", "possession", "event", "trip"), 4),
 }
 _VITAL_WORDS = pattern_of(
     r"\ballerg\w+|\banaphyla\w+|\bepipen\b|\d ?(?:mg|mcg|µg|ml|iu|units)\b|\binsulin\b|\bblood thinner"
@@ -28,8 +28,9 @@ _VITAL_WORDS = pattern_of(
 
 def importance_of(*facts: Fact) -> int:
     """The importance of the most important of some facts, 1 to 10."""
-    kinds = (VITAL if is_vital(one) else _BY_ATTRIBUTE.get(one.slot.attribute, _PLAIN) for one in facts)
-    return max(kinds, default=_PLAIN)
+    weak = {one.text_id: _NOT_SO for one in facts if one.stance in ("joked", "supposed")}
+    kinds = (_BY_ATTRIBUTE.get(one.slot.attribute, weak.get(one.text_id, _PLAIN)) for one in facts)
+    return VITAL if any(map(is_vital, facts)) else max(kinds, default=_PLAIN)
 
 
 def is_vital(fact: Fact) -> bool:

@@ -15,18 +15,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
-from itertools import pairwise
-from typing import Literal
+from itertools import pairwise, permutations
+from typing import Literal, get_args
 
 from domain.facts import Fact, LineEvidence, Stance
 from domain.patterns import pattern_of
 from facts.ages import without_ages
-from facts.cues import ends_or_denies, is_hedged, stance_of
+from facts.cues import ends_or_denies, is_denial, is_hedged, stance_of, takes_back
 from facts.evidence import Sentence, TextFigures, best_sentences, is_named_in, is_reversed, telling_terms
 from facts.figures import Figures, wrong_figure
 from facts.importance import importance_of
 from facts.reply_json import first_of, handles_of, line_of, read_entries
-from facts.slots import BONDS, COMPANION, PERSON, Names, is_kin, normalize_text
+from facts.slots import BONDS, COMPANION, PERSON, Names, normalize_text
 from language.calendar import DAY_NAMES, MONTH_NAMES, day_of
 from language.numbers import find_numbers
 from language.scripts import STOP_WORDS, Language, estimate, is_unspaced, language_of, unspaced_length
@@ -40,13 +40,16 @@ Deed = Literal["add", "change", "end", "correct", "drop"]
 _LONGEST_LINE = 400
 #: Two lines that share this much say the same, and a line that has this much of another one may replace it.
 _ALIKE, _KEEPS = 0.85, 0.75
+#: So much of each line must be in the one that they are merged into.
+_MERGED = 0.5
 #: Lines that matter so much are dropped only if their fact is over or was never true.
 _PROTECTED = 9
 _BULLET = pattern_of(r"^\s*(?:[-*•·]\s+|#{1,4}\s+|\d{1,2}[.)、]\s+)?")
 _GRAMMAR = pattern_of("[的了是在有和与于不就也都着过被把从到]")
 _LATIN_WORD = pattern_of(r"[A-Za-z]+")
-_ENDED = pattern_of(r"\((?:until|ended) [^()]*\)$|（(?:至|止于)[^（）]*）$")
+_ENDED = pattern_of(r"(?:\(until |（至)(\d{4}[\d-]*)[)）]$")
 _END_MARK: Mapping[Language, str] = {"en": "{} (until {})", "zh": "{}（至{}）"}
+_DAY_MARK: Mapping[Language, str] = {"en": "{} ({})", "zh": "{}（{}）"}
 _STANCE_MARK: Mapping[Language, Mapping[Stance, str]] = {
     "en": {"wished": " (a wish)", "joked": " (in jest)", "supposed": " (a guess)"},
     "zh": {"wished": "（愿望）", "joked": "（玩笑）", "supposed": "（猜测）"},
@@ -111,16 +114,16 @@ class Grounds:
 
     ``facts`` are the facts 1 to n of the operations. Of each line, ``concerned`` are the ids of the facts about it,
     and ``overruled`` of those that ended, changed or corrected what it says. ``past`` are lines about what is over, and
-    whether all of it is. ``full``: the persona has reached its limit.
+    whether all of it is. ``limit`` is in tokens.
     """
 
     facts: Sequence[QuotedFact]
     today: date
+    limit: int
     names: Names = field(default_factory=Names)
     concerned: Mapping[str, Collection[str]] = field(default_factory=dict)
     overruled: Mapping[str, Collection[str]] = field(default_factory=dict)
     past: Mapping[str, bool] = field(default_factory=dict)
-    full: bool = False
 
 
 def number_lines(persona_text: str) -> tuple[str, ...]:
@@ -130,19 +133,16 @@ def number_lines(persona_text: str) -> tuple[str, ...]:
 
 def read_operations(reply: str, finish: str = "stop") -> OperationsRead:
     """The operations of a reply, parsed leniently."""
-    from pydantic import TypeAdapter, ValidationError
-
     found = read_entries(reply, finish, "operations", "ops", "changes", "items")
-    adapter = TypeAdapter(Operation)
     read: list[Operation] = []
     rejected: Counter[str] = Counter()
     for at, value in enumerate(found.values):
         if found.cut and at == len(found.values) - 1:
             rejected["cut"] += 1
             continue
-        try:
-            read.append(adapter.validate_python(_read_fields(value)))
-        except ValidationError:
+        if operation := _read_operation(value):
+            read.append(operation)
+        else:
             rejected["shape"] += 1
     return OperationsRead(tuple(read), rejected, found.understood)
 
@@ -169,6 +169,7 @@ class PersonaEditing:
         self._grounds = grounds
         self._facts = [_Evidence(one, language, grounds) for one in grounds.facts]
         self._language = language
+        self._above_limit = False
         bullets = Counter(_BULLET.match(line)[0] for line in number_lines(text))  # type: ignore[index]
         common = bullets.most_common(1)
         self._bullet = common[0][0] if common and "#" not in common[0][0] and not re.search(r"\d", common[0][0]) else ""
@@ -180,29 +181,35 @@ class PersonaEditing:
         return frozenset(number for number, line in found if line and (line.pinned or line.evidence is None))
 
     def apply_operations(self, operations: Iterable[Operation]) -> tuple[Refusal, ...]:
-        """Apply operations in order. Returns those that were rejected; one that repeats a line is only ignored."""
-        found = ((operation, self._apply_operation(operation)) for operation in operations)
+        """Apply operations in order. Returns those that were rejected; one that nothing needs is only ignored."""
+        asked = [*operations]
+        written = [one for one in asked if one.deed != "drop"]
+        replaced = {
+            self._places[number - 1] for one in written for number in one.lines if 0 < number <= len(self._places)
+        }
+        kept = [line.text for at, line in enumerate(self._lines) if line and at not in replaced]
+        self._above_limit = self._is_above_limit(*kept, *(one.text for one in written))
+        found = [(operation, self._apply_operation(operation)) for operation in asked]
         return tuple(
             Refusal(operation, reason, self._words_in_no_fact(operation) if reason == "unsupported" else ())
             for operation, reason in found
-            if reason not in ("", "repeats")
+            if reason not in ("", "repeats", "room")
         )
 
-    def finish(self, size: int) -> AppliedOperations:
-        """The persona in at most ``size`` tokens, unless what a person wrote or pinned is longer.
+    def finish(self) -> AppliedOperations:
+        """The persona within its limit, unless what a person wrote or pinned is longer.
 
         Removed are, in this order: what is over, what matters little by its kind, what is old.
         """
         moved = []
         removable = [
-            (not self._grounds.past.get(line.evidence.line) and not _ENDED.search(line.text),
-             line.evidence.importance, line.evidence.date, at, line.evidence)
+            (not self._is_over(line), line.evidence.importance, line.evidence.date, at, line.evidence)
             for at, line in enumerate(self._lines)
             if line and line.evidence and not line.pinned
-        ]  # fmt: skip
+        ]
         for *_, at, evidence in sorted(removable, key=lambda one: one[:4]):
             line = self._lines[at]
-            if line is None or estimate(self._text) <= size:
+            if line is None or not self._is_above_limit(self._text):
                 break
             moved.append(replace(evidence, line=line.text.strip()))
             self._lines[at] = None
@@ -213,6 +220,9 @@ class PersonaEditing:
     @property
     def _text(self) -> str:
         return "\n".join(line.text for line in self._lines if line)
+
+    def _is_above_limit(self, *texts: str) -> bool:
+        return estimate("\n".join(texts)) > self._grounds.limit
 
     # --- one operation
 
@@ -234,7 +244,11 @@ class PersonaEditing:
         if operation.deed == "end":
             return self._end_line(*lines[0], operation, verified)
         if facts and not verified:
-            return self._add_line(operation, facts)  # words that are only quoted change nothing
+            # Words that are only quoted change nothing. They may follow a line that could go without them.
+            reason = self._add_line(operation, facts)
+            if not reason and all(line.text.strip() in self._grounds.past for _, line in lines):
+                self._drop_lines(lines, ())
+            return reason
         return self._change_lines(lines, operation, verified)
 
     def _is_among(self, line: _Line, facts: Sequence[_Evidence], ids: Mapping[str, Collection[str]]) -> bool:
@@ -242,7 +256,8 @@ class PersonaEditing:
         return any(one.fact.text_id in about for one in facts)
 
     def _is_over(self, line: _Line) -> bool:
-        return bool(line.evidence and self._grounds.past.get(line.evidence.line))
+        """Whether all of a line is over; of one that has a new text only if that says so."""
+        return self._grounds.past.get(line.text.strip(), False) or _is_ended(line.text, self._grounds.today)
 
     def _add_line(self, operation: Operation, facts: Sequence[_Evidence]) -> str:
         text = self._text_of(operation, facts)
@@ -255,14 +270,14 @@ class PersonaEditing:
     ) -> str:
         """Give the first of these lines a new text; the others go, if it says what they say or a fact concerns them."""
         (place, line), olds = lines[0], [_BULLET.sub("", line.text) for _, line in lines]
-        reworded = len(lines) == 1 and not facts and line.evidence and line.evidence.line in self._grounds.past
+        reworded = len(lines) == 1 and not facts and line.text.strip() in self._grounds.past
         if (facts or len(lines) == 1) and not reworded and not self._is_among(line, facts, self._grounds.concerned):
             return "unconcerned"
         text = self._text_of(operation, facts)
         reason = self._find_refusal(text, facts, *olds, replaced=[at for at, _ in lines])
         open_lines = (one for _, one in lines if not self._is_over(one))
         untouched = [one for one in open_lines if not self._is_among(one, facts, self._grounds.concerned)]
-        if not reason and not reworded and not all(_keeps(text, one.text) for one in untouched):
+        if not reason and not reworded and not all(self._merges(text, one.text) for one in untouched):
             reason = "loses a line"
         if reason:
             return reason
@@ -277,18 +292,27 @@ class PersonaEditing:
             self._lines[at] = None
         return ""
 
+    def _merges(self, text: str, line: str) -> bool:
+        """Whether a text that takes the place of a line leaves out nothing but plain words."""
+        plain = normalize_text(text)
+        known = (name for name in self._grounds.names.known if not name.isascii() and name in line)
+        names = {*latin_names(line), *known}
+        named = (name for name in names if not telling_terms(name) <= self._own_terms)
+        return _keeps(text, line, _MERGED) and all(is_named_in(normalize_text(name), plain) for name in named)
+
     def _drop_lines(self, lines: Sequence[tuple[int, _Line]], facts: Sequence[_Evidence]) -> str:
         for place, line in lines:
             others = (one.text for at, one in enumerate(self._lines) if one and at != place)
             assert line.evidence
-            in_part = self._grounds.full or line.evidence.line in self._grounds.past
-            over = self._is_over(line) or (in_part and line.evidence.importance < _PROTECTED)
+            in_part = self._above_limit or line.text.strip() in self._grounds.past
+            protected = line.evidence.importance >= _PROTECTED
+            over = self._is_over(line) or (in_part and not protected)
             needless = over or any(_keeps(other, line.text) for other in others)
             if needless or self._is_among(line, facts, self._grounds.overruled):
                 continue
             if not self._is_among(line, facts, self._grounds.concerned):
-                return "unconcerned"
-            if line.evidence.importance >= _PROTECTED:
+                return "unconcerned" if facts else "still so" if protected else "room"
+            if protected:
                 return "still so"
         for place, _ in lines:
             self._lines[place] = None
@@ -299,13 +323,15 @@ class PersonaEditing:
             return "repeats"
         if not self._is_among(line, facts, self._grounds.concerned):
             return "unconcerned"
-        ends = any(one.fact.end or ends_or_denies(one.says) for one in facts)
+        says_so = takes_back(line.text) and not is_denial(line.text)
+        ends = not says_so and any(one.fact.end or ends_or_denies(one.says) for one in facts)
         if not ends and not self._is_among(line, facts, self._grounds.overruled):
             return "still so"
         evidence = self._make_evidence(line.text, operation, facts)
         text = self._reworded_as_over(line, operation, facts)
         if not text or evidence.date not in text:
-            mark = _END_MARK[_language_of_line(line.text) or self._language]
+            # A text that says what is over gets the day alone: "is cancelled (until ...)" would be on again.
+            mark = (_DAY_MARK if text else _END_MARK)[_language_of_line(line.text) or self._language]
             text = mark.format((text or line.text).rstrip(" .。"), evidence.date)
         assert line.evidence
         self._lines[place] = _Line(text, _join_evidence([line.evidence, evidence]))
@@ -482,22 +508,22 @@ def _join_evidence(parts: Sequence[LineEvidence]) -> LineEvidence:
     return replace(parts[-1], messages=messages, importance=max(one.importance for one in parts))
 
 
-def _read_fields(value: object) -> dict[str, object]:
-    if not isinstance(value, Mapping):
-        return {}
-    deed = line_of(first_of(value, "deed", "op", "operation", "action", "type")).casefold()
-    return {
-        "deed": _DEED_FORMS.get(deed, deed),
-        "lines": tuple(
-            sorted(number for number in handles_of(first_of(value, "lines", "line", "number", "id")) if number)
-        ),
-        "text": line_of(first_of(value, "text", "new", "content")),
-        "date": parse_date(line_of(value.get("date"))),
-        "facts": handles_of(first_of(value, "facts", "fact", "evidence", "turns")),
-    }
+def _read_operation(value: object) -> Operation | None:
+    named = isinstance(value, Mapping) and first_of(value, "deed", "op", "operation", "action", "type")
+    deed = _DEED_FORMS.get(line_of(named).casefold())
+    if deed is None or not isinstance(value, Mapping):
+        return None
+    return Operation(
+        deed,
+        lines=tuple(sorted(filter(None, handles_of(first_of(value, "lines", "line", "number", "id"))))),
+        text=line_of(first_of(value, "text", "new", "content")),
+        date=parse_date(line_of(value.get("date"))),
+        facts=handles_of(first_of(value, "facts", "fact", "evidence", "turns")),
+    )
 
 
-_DEED_FORMS = {
+_DEED_FORMS: Mapping[str, Deed] = {
+    **{deed: deed for deed in get_args(Deed)},
     "append": "add", "insert": "add", "new": "add", "update": "change", "replace": "change", "edit": "change",
     "modify": "change", "merge": "change", "close": "end", "finish": "end", "fix": "correct", "remove": "drop",
     "delete": "drop",
@@ -535,10 +561,12 @@ def _read_line(text: str) -> _Read:
     return _Read(text, _letters_of(text), telling_terms(text))
 
 
-def _keeps(text: str, line: str) -> bool:
-    """Whether a text has nearly all words of a line, and all its numbers."""
+def _keeps(text: str, line: str, share: float = _KEEPS) -> bool:
+    """Whether a text has nearly all words of a line, all its numbers, and as many denials."""
     wanted = telling_terms(_ENDED.sub("", line))
-    return find_numbers(line) <= find_numbers(text) and len(wanted & telling_terms(text)) >= _KEEPS * len(wanted)
+    if not find_numbers(line) <= find_numbers(text) or len(wanted & telling_terms(text)) < share * len(wanted):
+        return False
+    return sum(map(is_denial, _PART.split(line))) <= sum(map(is_denial, _PART.split(text)))
 
 
 def _letters_of(line: str) -> str:
@@ -563,6 +591,10 @@ _WEAKENS = pattern_of(
     r"|据说|听说|推测|猜测?|估计|也许|或许|愿望|希望|开?玩笑",
     re.IGNORECASE,
 )
+#: What has its day, and then is over.
+_FOR_A_DAY = frozenset({"plan", "appointment", "promise", "worry", "event", "trip"})
+#: What says that something goes on from a day.
+_BEGINS = pattern_of(r"\b(?:from|since|as of|(?:start|begin)s?)\b|(?<=[\d年月日号])起|开始", re.IGNORECASE)
 #: Words that add nothing to a fact, in whatever form it says it.
 _LIGHT = (
     "lives living works working plans planned wants uses called named goes going keeps has takes drinks eats born self "
@@ -619,55 +651,37 @@ def _neutral_terms() -> frozenset[str]:
     return telling_terms(" ".join((*MONTH_NAMES, *DAY_NAMES, _LIGHT)))
 
 
-#: What shows that two names may change places.
-_TURNS_AROUND = pattern_of(r"\b(?:by|from|to|for|of|with|and)\b|[被由给从跟和与向对替]")
-
-
-def _swaps_names(text: str, said: str, names: Names) -> bool:
-    """Whether a part of a text names two in the reverse order of a statement though the words between are the same.
-
-    Who has something ("Mara's boss Gareth") counts apart from who does it.
-    """
-    own = [*names.person, *names.companion]
-    statement = said.partition("\n")[0]
-    there = _order_of(statement, own)
-    owners, ownerless = _without_owners(statement, there)
-    plain = _order_of(ownerless, own)
-    messages = _TURNS_AROUND.findall(statement)
-    for part in _STATEMENTS.split(text):
-        named = _order_of(part, own)
-        own_here, ownerless = _without_owners(part, named)
-        here = _order_of(ownerless, own)
-        if not (own_here - owners).isdisjoint(plain) and not (owners - own_here).isdisjoint(here):
-            return True
-        both = [name for name in here if name in plain]
-        turned = len(both) > 1 and both != [name for name in plain if name in both]
-        if turned and Counter(_TURNS_AROUND.findall(part)) == Counter(messages) and _JOINS.isdisjoint(messages):
-            return True
-    return False
-
-
-#: Words that join two names whose order says nothing.
-_JOINS = frozenset({"and", "和", "与", "跟", "with"})
+#: What shows that two names may change places, and what joins two whose order says nothing.
+_TURNS_AROUND = pattern_of(r"\b(?:by|from|to|for|of|with)\b|[被由给从跟和与向对替]")
+_JOINS = frozenset({"and", "or", ",", "&", "和", "与", "跟", "、", "，"})
 _STATEMENTS = pattern_of(r"[;!?…。；！？]|\.(?=\s|$)")
 
 
-def _without_owners(text: str, names: Iterable[str]) -> tuple[frozenset[str], str]:
-    """The names to which a text says that somebody or something belongs, and the text without them."""
-    owners = set()
-    for name in sorted(names, key=len, reverse=True):
-        for found in reversed([*re.finditer(rf"{re.escape(name)}(?:['’]s\b|['’](?!\w)|的)", text)]):
-            behind = text[found.end() :]
-            if not found[0].endswith("的") or any(is_kin(behind[:length]) for length in (1, 2, 3)):
-                owners.add(name)
-                text = f"{text[: found.start()]} {behind}"
-    return frozenset(owners), text
+def _swaps_names(text: str, said: str, names: Names) -> bool:
+    """Whether a part of a text has two names in the reverse order of a statement and the same words between them."""
+    statement = said.partition("\n")[0]
+    there = _places_of_names(statement, names)
+    for part in _STATEMENTS.split(text):
+        here = _places_of_names(part, names)
+        for first, second in permutations(here.keys() & there.keys(), 2):
+            if here[first] < here[second] and there[second] < there[first]:
+                between = part[slice(here[first][1], here[second][0])].strip()
+                before = statement[slice(there[second][1], there[first][0])].strip()
+                same = between == before or not telling_terms(between).isdisjoint(telling_terms(before))
+                turned = [_TURNS_AROUND.findall(one) for one in (between, before)]
+                if same and turned[0] == turned[1] and between not in _JOINS:
+                    return True
+    return False
 
 
-def _order_of(text: str, own: Sequence[str]) -> list[str]:
-    """The names in a text, in order; all names of the person are one."""
-    places = {name: text.find(name) for name in (*latin_names(text), *(name for name in own if name in text))}
-    return [name for name, _ in sorted(places.items(), key=lambda one: one[1])]
+def _places_of_names(text: str, names: Names) -> dict[str, tuple[int, int]]:
+    """Where each name begins and ends in a text; all names of person or companion are one."""
+    places: dict[str, tuple[int, int]] = {}
+    own = {name: who for who, each in ((PERSON, names.person), (COMPANION, names.companion)) for name in each}
+    for name in sorted({*latin_names(text), *(one for one in own if one in text)}, key=len, reverse=True):
+        at = text.find(name)
+        places.setdefault(own.get(name, name), (at, at + len(name)))
+    return places
 
 
 def find_concerning(
@@ -699,23 +713,35 @@ def find_concerning(
 
 def is_past(line: str, stated: Sequence[Fact], today: date) -> bool | None:
     """Whether all that a line states is over: it is marked as ended, or every fact has ended or was planned or promised
-    for a day before. False where only the day of a plan that it tells has passed; None where nothing is over.
+    for a day before. False where only the day of something that it tells has come; None where nothing is over.
     """
     kept = [one for one in stated if _keeps(line, one.restatement)]
     if kept and _keeps(" ".join(f"{one.restatement} {one.start} {one.end}" for one in kept), line):
         stated = kept  # the others only share a day or a word with it
-    over = [_is_over(one, today) for one in stated]
-    if _ENDED.search(line.strip()) or (over and all(over)):
+    if _is_ended(line, today) or (stated and all(_is_over(one, today) for one in stated)):
         return True
-    plans = (one for one, gone in zip(stated, over, strict=True) if gone and one.current and one.stance == "planned")
-    return False if any(_keeps(line, one.restatement) for one in plans) else None
+    return False if any(one.current and _is_day_gone(one, today) for one in kept) else None
 
 
 def _is_over(fact: Fact, today: date) -> bool:
-    planned = fact.stance == "planned" or fact.slot.attribute in ("plan", "appointment", "promise")
-    day = fact.end or (fact.start if planned else "")
+    """Whether a fact has ended, or was meant for a day that is gone. What has one value holds from that day on."""
+    meant = fact.stance in ("planned", "wished") or fact.slot.attribute in _FOR_A_DAY
     gone = fact.corrected or (fact.until and fact.until[:10] <= today.isoformat())
-    return bool(gone or (day and day < today.isoformat()[: len(day)]))
+    to_come = meant and not fact.single and not _BEGINS.search(fact.restatement)
+    return bool(gone or ((fact.end or to_come) and _is_day_gone(fact, today)))
+
+
+def _is_day_gone(fact: Fact, today: date) -> bool:
+    """Whether the day that a fact spoke of in advance, or that of its end, is gone."""
+    ahead = fact.stance == "planned" or fact.start > fact.said[: len(fact.start)]
+    day = fact.end or (fact.start if ahead else "")
+    return bool(day) and day < today.isoformat()[: len(day)]
+
+
+def _is_ended(line: str, today: date) -> bool:
+    """Whether a line bears the mark of what is over."""
+    found = _ENDED.search(line.strip())
+    return found is not None and found[1] <= today.isoformat()
 
 
 def facts_in_line(line: LineEvidence, resting: Mapping[str, Sequence[Fact]]) -> list[Fact]:
@@ -747,7 +773,12 @@ def _concerns_line(one: Fact, line: str, stated: Sequence[Fact], own: frozenset[
         return True
     bonds = (fact.value for fact in stated if fact.slot.attribute in BONDS and is_name(fact.value))
     said = normalize_text(one.restatement)
-    return _is_in_line(one.value, line, own) or any(is_named_in(normalize_text(name), said) for name in bonds)
+    shared = telling_terms(line) & telling_terms(one.restatement) - own
+    return (
+        _is_in_line(one.value, line, own)
+        or 2 * len(shared) > len(telling_terms(line) - own)
+        or any(is_named_in(normalize_text(name), said) for name in bonds)
+    )
 
 
 def _is_in_line(value: str, line: str, own: frozenset[str] = frozenset()) -> bool:

@@ -8,9 +8,10 @@ about. They were tuned on one half of labelled drafts; ``python -m bench.evidenc
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
@@ -27,7 +28,8 @@ _FICTION = rf"(?:novel|story|book|film|movie|play|script|campaign|game)\b(?! (?:
 #: A dream, or a tale: what follows may belong to it.
 _DREAM = (
     r"\b(?:(?:i|and|we|just) dream(?:t|ed)(?! (?:of|for)\b)|nightmare|in (?:my|the|a|that) (?:\w+ )?dream"
-    r"|(?:had|have|having) (?:a|an|this|that|the) (?:\w+ )?dream(?! (?:of|job|house|home|car)\b)"
+    r"|(?:(?:had|have|having) (?:a|an|this|that|the) (?:\w+ )?|(?:weird|strange|odd|craz|mad|bad|funn|awful|horribl|wild)\w* )"
+    r"dream(?! (?:of|job|house|home|car)\b)"
     r"|role.?play\w*|once upon a time)\b"
     r"|梦[见到]|做了?个?[^，。！]{0,4}梦(?!想)|从前有"
 )
@@ -69,10 +71,6 @@ _COUNTED = pattern_of(
     r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -](?P<noun>[a-z]{3,})"
     r"|(?P<han>(?<![一二两三四五六七八九十百])[一二两三四五六七八九十百]{1,12}|\d{1,3})(?P<measure>[楼层级台条只个口位名间套辆本家])"
 )
-_ORDINALS = {
-    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
-    "tenth": 10,
-}  # fmt: skip
 #: What follows a number without being counted by it, or is converted into another unit.
 _NO_NOUN = frozenset(
     """
@@ -97,7 +95,7 @@ _MY_KIN = (
 #: The subject at the beginning of a clause that is somebody else.
 _OTHER_SUBJECT = pattern_of(
     rf"^\W*(?:(?:and|but|so|because|since|as|well|then|though|although|that|btw|guess what)\W+)*"
-    rf"(?:(?:his|her|their) [a-z]+|(?:he|she)(?:'?s|'d|d|'?ll)?|(?:my|our) (?:\w+ )?(?:{_KIN}|{_ROLES})s?|mum|mom|dad|gran|grandma|grandpa)\b"
+    rf"(?:it'?s (?:my )?(?:{_KIN}) (?:who|that)|(?:his|her|their) [a-z]+|(?:he|she)(?:'?s|'d|d|'?ll)?|(?:my|our) (?:\w+ )?(?:{_KIN}|{_ROLES})s?|mum|mom|dad|gran|grandma|grandpa)\b"
     rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是|对了)?(?:(?:我|咱)(?:们?家?的?)?[大小老二三堂表]?(?:{_MY_KIN})|(?:{_KIN_HAN}))(?!的|[和跟与]我)"
     rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是)?[他她](?!们|的)"
     rf"|^[他她]们?(?:的|家|公司|单位)|^[男女]的|^[^我咱，]{{0,8}}[那这]个?(?:男的|女的|人|家伙|小子|姑娘)(?!的)|^(?:人家|对方)",
@@ -129,11 +127,12 @@ _HE_IS = pattern_of(rf"\b(?:{_HE})\b|老公|丈夫|爸|父亲|公公|岳父|哥|
 
 
 #: Text that speaks to the program about "the user" was written by somebody else.
-_POISON = pattern_of(
+_POISON = Guarded(
+    "ignore|disregard|user|system|<memory|<tool|忽略|用户|系统",
     r"\b(?:ignore|disregard) (?:all |any )?(?:the )?(?:above|previous|prior|earlier)\b|\b(?:remember|note|store|save|record)\b[^.;]{0,20}\bthe user\b"
     r"|\bsystem prompt\b|<(?:system|memory|tool)\b"
     r"|忽略(?:以上|上面|之前|前面)|(?:记住|记录|保存)[^。；]{0,6}用户|系统提示",
-    re.IGNORECASE,
+    any_case=True,
 )
 _SAYS = pattern_of(
     r"\b(?:says?|said|thinks?|thought|believes?|reckons?|claims?|bets?|predict\w*|convinced|according|opinion|joke[sd]?)\b|说|觉得|认为|以为|断定|看来|猜",
@@ -173,13 +172,50 @@ _GRAVE = tuple(
 )  # fmt: skip
 
 
+class Around:
+    """All that was said around some sentences, with cached properties."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def plain(self) -> str:
+        """It in lower case, with plain apostrophes."""
+        return _plain(self.text)
+
+    @cached_property
+    def corrected(self) -> Sequence[_Corrected]:
+        """The numbers that somebody took back and excused themselves for."""
+        return [one for one in _corrections_in(self.plain) if _SORRY.search(one.before)]
+
+    @cached_property
+    def _words(self) -> Mapping[str, int]:
+        return Counter(_WORD.findall(self.text))
+
+    @cached_property
+    def _pieces(self) -> Collection[str]:
+        return frozenset(self.text.split())
+
+    def is_name(self, word: str) -> bool:
+        """Whether a word with a capital is twice in it, and never without."""
+        return min(self._words[part] for part in _WORD.findall(word)) > 1 and word.casefold() not in self._pieces
+
+
+_WORD = pattern_of(r"\w+")
+_SILENCE = Around("")
+
+
+def _plain(text: str) -> str:
+    return text.casefold().replace("’", "'")
+
+
 def find_fault(
     statement: str,
     subject: str,
     about: About,
     others: Collection[str],
     evidence: Sequence[Sentence],
-    around: str = "",
+    around: Around = _SILENCE,
     said: str = "",
     quoted: Sequence[str] = (),
 ) -> str:
@@ -198,14 +234,14 @@ def find_fault(
         return "quoted text"
     if _is_almost(statement, sentences):
         return "almost"
-    if not _SAYS.search(statement) and all(_is_opinion(statement, each) for each in sentences):
+    if all(_is_opinion(statement, each) for each in sentences) and not _SAYS.search(statement):
         return "opinion"
     if _DAILY.search(statement.casefold()) and all(map(_is_said_seldom, evidence)):
         return "every day"
-    plain = around.casefold().replace("’", "'")
-    if around and any(claim.search(statement.casefold()) and not cue.search(plain) for claim, cue in _GRAVE):
+    stated = statement.casefold()
+    if around.text and any(claim.search(stated) and not cue.search(around.plain) for claim, cue in _GRAVE):
         return "unsaid"
-    if _is_corrected(statement, [each.casefold().replace("’", "'") for each in (*sentences, said)], plain):
+    if _is_corrected(statement, (*sentences, said), around):
         return "number"
     if _is_miscounted(statement, sentences) or any(_is_of_another_label(statement, each) for each in sentences):
         return "number"
@@ -216,10 +252,17 @@ def find_fault(
     if any(once) or any(_is_the_wrong_one(statement, each) for each in quoted or sentences):
         return "polarity"
     clauses = [_governing_clause(statement, each, quoted) for each in sentences]
-    of_another = about == "person" and not others and all(_is_of_another(statement, one, around) for one in clauses)
+    compared = any(map(_THAN_THE_SPEAKER.search, sentences))
+    of_another = (
+        about == "person"
+        and not (others or compared)
+        and all(_is_of_another(statement, one, around) for one in clauses)
+    )
     return "subject" if of_another or _does_another(statement, subject, about, quoted or sentences) else ""
 
 
+#: What says of another tells as much of the speaker: "seven minutes quicker than me", 比我大两岁.
+_THAN_THE_SPEAKER = pattern_of(r"\b(?:than|as) (?:me|i|us|mine)\b|[比跟和]我(?!们?[爸妈哥姐弟妹])", re.IGNORECASE)
 #: What was so once, in words, and what shows that a statement says so.
 _BYGONE = pattern_of(
     r"(?<!get )(?<!got )(?<!getting )(?<!am )(?<!i'm )(?<!im )(?<!are )(?<!'re )\bused to (?P<deed>[a-z]+)"
@@ -230,13 +273,12 @@ _OF_THE_PAST = pattern_of(
 )
 
 
-def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around: str) -> bool:
+def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around: Around) -> bool:
     """Whether what a statement says is so was so only once: "used to take one", 原先一片.
 
     It is so again, or something else is, where another clause has words of the statement that this one lacks, or all.
     """
-    words = next((each for each in quoted if each in sentence.text), sentence.text)
-    clause = _best_clause(statement, words)
+    clause = _whole_clause(statement, sentence.text, quoted)
     found = _BYGONE.search(clause.casefold().replace("’", "'"))
     if not found or _OF_THE_PAST.search(statement) or is_denial(clause) or is_denial(statement):
         return False
@@ -283,7 +325,7 @@ _ACCEPTS = pattern_of(
 )
 
 
-def _is_declined(statement: str, sentence: str, quoted: Sequence[str], around: str) -> bool:
+def _is_declined(statement: str, sentence: str, quoted: Sequence[str], around: Around) -> bool:
     """Whether a statement gives as so what was only offered, and declined at once: "she offered, I said no"."""
     clause = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
     offered, *then = split_clauses(sentence[sentence.find(clause) :].casefold().replace("’", "'"))
@@ -298,10 +340,10 @@ def _is_declined(statement: str, sentence: str, quoted: Sequence[str], around: s
 _NEXT = 150
 
 
-def _with_next(sentence: str, around: str) -> str:
+def _with_next(sentence: str, around: Around) -> str:
     """A sentence with what was said right after it."""
-    at = around.find(sentence)
-    return around[at : at + len(sentence) + _NEXT] if at >= 0 else sentence
+    at = around.text.find(sentence)
+    return around.text[at : at + len(sentence) + _NEXT] if at >= 0 else sentence
 
 
 _PARTED = pattern_of(r",(?!\d)|[;，；。、]| and | but | while ")
@@ -352,6 +394,7 @@ _MUTUAL = pattern_of(
     r"me?et|marr|dat(?:e|ing)|divorc|hug|kiss|argu|fight|fought|split|danc|kn[eo]w|chat|talk|sp[eo]|play|wed"
 )
 _BEFORE_A_DEED = pattern_of(r"[\w'’-]+")
+_BEHIND_BE = pattern_of(r"\b(?:was|were|been|being|got|is|are) (?=(?P<deed>[\w'’-]+))")
 
 
 def _does_another(statement: str, subject: str, about: About, quoted: Sequence[str]) -> bool:
@@ -365,9 +408,8 @@ def _does_another(statement: str, subject: str, about: About, quoted: Sequence[s
         (each for each in words if each not in _AUXILIARY and not each.endswith("ly") and each not in ("'s", "s")), ""
     )
     wanted = terms(deed)
-    passive = re.search(
-        rf"\b(?:was|were|been|being|got|is|are) {re.escape(deed)}", statement.casefold()
-    ) and not deed.endswith("ing")
+    behind_be = (found["deed"] for found in _BEHIND_BE.finditer(statement.casefold()))
+    passive = not deed.endswith("ing") and any(word.startswith(deed) for word in behind_be)
     if not wanted or passive or _MUTUAL.match(deed) or words[:1] in (["and"], ["'s"], ["s"], ["or"]):
         return False
     doers = set()
@@ -410,7 +452,7 @@ def is_tale(evidence: Sentence) -> bool:
     return _STORY.search(evidence.text.casefold()) is not None or _is_story(evidence.text, evidence)
 
 
-def is_about_another(evidence: Sentence, around: str) -> bool:
+def is_about_another(evidence: Sentence, around: Around) -> bool:
     """Whether a sentence is about somebody else alone: "my neighbour flies to Rome"."""
     speaks_of_self = _FIRST_PERSON.search(evidence.text.casefold()) or _SELF.search(evidence.text)
     return not speaks_of_self and any(_is_of_another("", one, around) for one in split_clauses(evidence.text))
@@ -434,10 +476,12 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     """
     if _ALMOST.search(statement.casefold()):
         return False
-    wanted = set(terms(re.sub(r"\w+ing\b", "", statement)))
     plain = [one.casefold() for one in sentences]
-    rest = {term for one in plain for term in terms(_ALMOST.pattern.sub(" ", one))}
     words = [each["rest"] or each["word"] or each["han"] or "" for one in plain for each in _ALMOST.all_in(one)]
+    if not words:
+        return False
+    wanted = set(terms(re.sub(r"\w+ing\b", "", statement)))
+    rest = {term for one in plain for term in terms(_ALMOST.pattern.sub(" ", one))}
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
@@ -449,12 +493,14 @@ _UNIT = (
 _WRONG = rf"(?:\b(?:not|no longer)|(?<!是)不是)\s?[£$€]?(?P<wrong>{_FIGURE}){_UNIT.format('unit')}"
 #: A number that is taken back beside the right one: "145, not 155", "not 155, it's 145", 是145不是155.
 _CORRECTIONS = (
-    pattern_of(
-        rf"(?P<right>{_FIGURE}){_UNIT.format('other')}[\s,;.，；。—–-]*(?:(?:and|sorry|it's|i mean)[\s,]*)*{_WRONG}"
+    Guarded(
+        "not|no longer|不是",
+        rf"(?P<right>{_FIGURE}){_UNIT.format('other')}[\s,;.，；。—–-]*(?:(?:and|sorry|it's|i mean)[\s,]*)*{_WRONG}",
     ),
-    pattern_of(
+    Guarded(
+        "not|no longer|不是",
         rf"{_WRONG}(?P<other>)[\s,;.，；。—–-]*(?:(?:but|it's|its|it is|it was|i mean|i meant|rather|actually|sorry|only|just"
-        rf"|that's|make it|而|其实|应该|是)[\s,，]*)*[£$€]?(?P<right>{_FIGURE})"
+        rf"|that's|make it|而|其实|应该|是)[\s,，]*)*[£$€]?(?P<right>{_FIGURE})",
     ),
 )
 #: What begins a correction of something said before.
@@ -464,26 +510,32 @@ _SORRY = pattern_of(
 _SORRY_BEFORE = 30
 
 
-def _is_corrected(statement: str, sentences: Sequence[str], around: str) -> bool:
+class _Corrected(NamedTuple):
+    """A number that is taken back in a text, what it counts, and what stands before."""
+
+    wrong: str
+    units: Collection[str]
+    before: str
+
+
+def _corrections_in(plain: str) -> Iterator[_Corrected]:
+    """The numbers that a text takes back and does not say again, of something else."""
+    for found in (each for pattern in _CORRECTIONS for each in pattern.all_in(plain)):
+        wrong, behind = found["wrong"], plain[found.end() :]
+        if found["right"] != wrong and not re.search(rf"(?<![\d.,:]){re.escape(wrong)}(?![.,:]?\d)", behind):
+            units = {one for one in (found["unit"], found["other"]) if one}
+            yield _Corrected(wrong, units, plain[max(0, found.start() - _SORRY_BEFORE) : found.start()])
+
+
+def _is_corrected(statement: str, sentences: Sequence[str], around: Around) -> bool:
     """Whether a number of a statement was taken back, in its sentences or by who excuses themselves elsewhere."""
     stated = [] if is_denial(statement) else asserted_numbers(statement)
-    for text in (*sentences, around) if stated else ():
-        for found in (each for pattern in _CORRECTIONS for each in pattern.finditer(text)):
-            before = text[max(0, found.start() - _SORRY_BEFORE) : found.start()]
-            if (text is around and not _SORRY.search(before)) or found["right"] == found["wrong"]:
-                continue
-            if re.search(rf"(?<![\d.,:]){re.escape(found['wrong'])}(?![.,:]?\d)", text[found.end() :]):
-                continue  # it is said again, of something else
-            counted = re.search(
-                rf"(?<!\d){re.escape(found['wrong'])}(?!\d){_UNIT.format('unit')}", statement.casefold()
-            )
-            units = {
-                one.removesuffix("s").replace("日", "号")
-                for one in (found["unit"], found["other"], counted and counted["unit"])
-                if one
-            }
-            if len(units) < 2 and any(found["wrong"] in forms for forms in stated):
-                return True
+    own = (each for one in sentences for each in _corrections_in(_plain(one))) if stated else ()
+    for wrong, units, _ in (*own, *(around.corrected if stated else ())):
+        counted = re.search(rf"(?<!\d){re.escape(wrong)}(?!\d){_UNIT.format('unit')}", statement.casefold())
+        named = {one.removesuffix("s").replace("日", "号") for one in (*units, counted and counted["unit"]) if one}
+        if len(named) < 2 and any(wrong in forms for forms in stated):
+            return True
     return False
 
 
@@ -510,7 +562,7 @@ def _counts(text: str) -> Mapping[str, set[int]]:
     for each in _COUNTED.finditer(text.casefold()):
         noun = each["measure"] or each["noun"]
         word = each["han"] or each["number"]
-        number = _ORDINALS.get(word) or parse_number(re.sub(r"(?<=\d)(?:st|nd|rd|th)", "", word))
+        number = parse_number(re.sub(r"(?<=\d)(?:st|nd|rd|th)", "", word))
         # 一家公司 is "a company".
         if noun not in _NO_NOUN and number is not None and not (word == "一" and noun not in "楼层级"):
             found[noun.removesuffix("s")].add(number)
@@ -533,29 +585,41 @@ _OPENING_NAME = pattern_of(
 )
 
 
-def _opens_with_name(clause: str, statement: str, around: str) -> str:
+def _opens_with_name(clause: str, statement: str, around: Around) -> str:
     """The name that a clause begins with, if a statement does not mention it; else "".
 
     A word with a capital is a name where the conversation has it so in the middle of a sentence, or twice.
     """
     found = _OPENING_NAME.search(clause) or _NICKNAME.search(clause)
     name = found["name"] if found else ""
-    third = re.match(rf"\W*(?:\w+ )?{re.escape(name)} (?!was\b|has\b|does\b|always\b)[a-z]+[a-rt-z]s\b", clause)
-    known = (
-        not name.isascii()
-        or bool(third)
-        or (len(re.findall(rf"\b{re.escape(name)}\b", around)) > 1 and name.casefold() not in around.split())
-    )
-    return name if name and known and name.casefold() not in statement.casefold() else ""
+    if not found or name.casefold() in statement.casefold():
+        return ""
+    third = _A_WORD_BEFORE.fullmatch(clause, 0, found.start("name")) and _DOES.match(clause, found.end("name"))
+    return name if not name.isascii() or third or around.is_name(name) else ""
+
+
+_A_WORD_BEFORE = pattern_of(r"\W*(?:\w+ )?")
+_DOES = pattern_of(r" (?!was\b|has\b|does\b|always\b)[a-z]+[a-rt-z]s\b")
+
+
+def _whole_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
+    """The clause that says most of a statement, in the quoted words if the sentence has them, else in all of it."""
+    best = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
+    return next((each for each in split_clauses(sentence) if best in each), best)
+
+
+#: A thing of which the clause is: "scan's a week on friday", "the rent is due".
+_HAS_SUBJECT = pattern_of(
+    r"^(?:(?:the|a|my|our) )?(?!(?:he|she|it|that|this|there|here|what|who|where|how|let)\b)[a-z]+(?:'s|’s| is| was)\b"
+    r"(?! (?:\w+(?:'s|’s| is| was)|gone|got|been|had)\b)"
+)
 
 
 def _governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
-    """The clause with the subject of the one that says a statement: itself, or one before it.
-
-    It is looked for in the quoted words, else in all of the sentence.
-    """
-    best = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
-    best = next((each for each in split_clauses(sentence) if best in each), best)
+    """The clause with the subject of the one that says a statement: itself, or one before it."""
+    best = _whole_clause(statement, sentence, quoted)
+    if _HAS_SUBJECT.match(best):
+        return best
     before = split_clauses(sentence[: sentence.find(best) + len(best)])
     for clause in reversed(before):
         if _FIRST_PERSON.search(clause.casefold()) or _OTHER_SUBJECT.search(clause) or "我" in clause:
@@ -565,11 +629,19 @@ def _governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> s
     return best
 
 
-def _is_of_another(statement: str, clause: str, around: str) -> bool:
+#: What somebody wants of the speaker, who need not be named.
+_FOR_THE_SPEAKER = pattern_of(
+    r"\b(?:requires?|insists?|demands?|expects?)\b|[他她]们?(?:要求|规定|不让|允许|不许|批准|安排)|(?:公司|单位|领导|老板)(?:要求|规定|不让|不许)"
+)
+
+
+def _is_of_another(statement: str, clause: str, around: Around) -> bool:
     """Whether a clause is about somebody, and a statement about the person mentions no one else."""
     plain, stated = clause.casefold(), statement.casefold()
     named = _opens_with_name(clause, statement, around)
     if not (_OTHER_SUBJECT.search(clause) or named) or _FIRST_PERSON.search(plain):
+        return False
+    if _FOR_THE_SPEAKER.search(plain):
         return False
     if named and re.search(r"\b(?:my|our|your|you)\b|我|咱|[他她]", plain):
         return False

@@ -49,6 +49,8 @@ def stated_names(facts: Iterable[Fact]) -> Names:
     return Names(person_called=person, companion_called=companion)
 
 
+#: What ends a name: "Tom, at her flat most weekends", Tom (colleague).
+_BESIDE_NAME = pattern_of(r"[,;(，；（)）]")
 #: What somebody is to somebody else.
 BONDS = frozenset("partner child pet sibling parent friend colleague neighbour boss doctor".split())  # noqa: SIM905
 
@@ -81,9 +83,13 @@ def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, .
         named = (one for one in subjects if normalize_text(one) not in unnamed or normalize_text(one) in plain)
         group |= dict.fromkeys([*filter(is_name, named), other])
     bonds: dict[str, dict[str, None]] = {}
-    for one in stated:
-        if one.slot.attribute in BONDS:
-            bonds.setdefault(one.value, {})[f"{one.attribute}, {one.subject}"] = None
+    for one in verified:
+        name, bond, *_ = *map(str.strip, _BESIDE_NAME.split(one.subject)), ""
+        if attribute_of(bond)[0] in BONDS and is_name(name):  # Tom Okafor (colleague)
+            bonds.setdefault(name, {})[bond] = None
+        name = _BESIDE_NAME.split(one.value)[0].strip()
+        if one.slot.attribute in BONDS and is_name(name) and not takes_back(one.restatement):
+            bonds.setdefault(name, {})[f"{one.attribute}, {one.subject}"] = None
     groups += [{name: None} for name in bonds if not any(name in group for group in groups)]
     lines = []
     for group in groups:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -77,7 +78,10 @@ _INTRODUCED = pattern_of(
     r"|(?P<head>^(?:(?:from|subject|to|发件人|主题|收件人)[:：][^\n]*|(?:dear [^\n]{1,40}|尊敬的[^\n]{1,20})[:：,，]?)\n.+)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-_IN_MARKS = pattern_of(r'"[^"]*"|“[^”]{2,}”|「[^」]{2,}」|『[^』]{2,}』')
+_IN_MARKS = pattern_of(
+    r'"[^"]*"|“[^”]{2,}”|「[^」]{2,}」|『[^』]{2,}』'
+    r"|(?<![\w'’])(?:'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){2,}'|‘(?:[^‘’\n]|(?<=\w)’(?=\w)){2,}’)(?!\w)"
+)
 _SENTENCE_INSIDE = pattern_of(r"[,;:.!?](?:\s|\W?$)|[，；：。！？]")
 _SOMEBODY_SAYS = pattern_of(
     r"(?:\b(?:said|says|wrote|writes|texted|replied|goes|was like|told \w+|asked)|[说问写回喊道])[,:，：]?\s*$",
@@ -132,13 +136,14 @@ class Testimony:
     """What a reader needs to judge whether words say a statement.
 
     ``passage``: a line for each message, oldest first: day and time, who speaks, the sentences around the words.
-    ``places`` are those of the messages in their conversation.
+    ``places`` are those of the messages in their conversation. ``open``: whether it is still open is asked.
     """
 
     passage: tuple[str, ...]
     statement: str
     stance: Stance
     places: tuple[int, ...]
+    open: bool = False
 
 
 def locate_quote(words: str, messages: Sequence[Message], statement: str = "") -> Quote | None:
@@ -233,7 +238,8 @@ def quotation_of(quotes: Iterable[Quote], messages: Sequence[Message]) -> str:
 
     Several messages are joined by " — ". ``messages`` are those of the quotes and the ones before and after each.
     """
-    return " — ".join(text for _, text in _shown(quotes, messages))
+    shown = (re.sub(r"\s+", " ", one.words).strip() for one in shown_quotes(quotes, messages))
+    return " — ".join(shown)
 
 
 def shown_quotes(quotes: Iterable[Quote], messages: Sequence[Message]) -> tuple[Quote, ...]:
@@ -248,16 +254,6 @@ def shown_quotes(quotes: Iterable[Quote], messages: Sequence[Message]) -> tuple[
         for message, start, end in found
         if message.words[start:end].strip()
     )
-
-
-def _shown(
-    quotes: Iterable[Quote], messages: Sequence[Message], *, every_question: bool = False
-) -> Iterator[tuple[int, str]]:
-    """What is shown of each message, with its place."""
-    bounds = _bounds_of(quotes, messages, every_question=every_question)
-    for at in sorted(bounds):
-        if text := re.sub(r"\s+", " ", messages[at].words[slice(*bounds[at])]).strip():
-            yield at, text
 
 
 def _bounds_of(
@@ -343,28 +339,60 @@ def _last_question(messages: Sequence[Message], before: int, at: int) -> tuple[i
     return asked[-1] if asked else None
 
 
-def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[str, str] | None = None) -> Testimony:
-    """What decides about a fact: its messages, and those before them where its words are not clear alone.
+def material_of(
+    facts: Iterable[NewFact], messages: Sequence[Message], speakers: Mapping[str, str] | None = None
+) -> list[Testimony]:
+    """What decides about each fact: its messages, and those before them where its words are not clear alone.
 
-    ``messages``: the window with those before it; ``speakers``: names by role.
+    ``messages``: the window with those before it; ``speakers``: names by role. A message is the same for all facts:
+    with every sentence that one of them rests on, and "[…]" for what is left out.
     """
-    shown = dict(_shown(fact.quotes, messages, every_question=True))
-    named = [place for place, message in enumerate(messages) if message.text_id in fact.messages]
-    quoted = " ".join(one.words for one in fact.quotes)
-    places = {*shown, *named}
-    clear = bool(quoted) and not _is_short_answer(quoted) and says_what_it_means(quoted)
-    if places and not clear:
-        places |= {*range(max(0, min(places) - _BEFORE), max(places) + 1)}
-    lines: dict[int, str] = {}
-    for place in sorted(places):
+    cut: dict[int, set[int]] = defaultdict(set)
+    whole: set[int] = set()
+    rests: list[tuple[NewFact, list[int]]] = []
+    for fact in facts:
+        bounds = _bounds_of(fact.quotes, messages, every_question=True)
+        named = [place for place, message in enumerate(messages) if message.text_id in fact.messages]
+        quoted = " ".join(one.words for one in fact.quotes)
+        places = {*bounds, *named}
+        clear = bool(quoted) and not _is_short_answer(quoted) and says_what_it_means(quoted)
+        if places and not clear:
+            places |= {*range(max(0, min(places) - _BEFORE), max(places) + 1)}
+        for place in places:
+            spans = sentence_spans(messages[place].words)
+            start, end = bounds.get(place, (0, 0))
+            cut[place] |= {at for at, (first, last) in enumerate(spans) if first < end and start < last}
+            # Of a companion's words, and of a question, the sentences are enough where they are clear.
+            if not (clear and place in bounds and (messages[place].role == "assistant" or place not in named)):
+                whole.add(place)
+        rests.append((fact, [place for place in sorted(places) if not messages[place].hidden]))
+    lines = {}
+    for place, kept in cut.items():
         message = messages[place]
-        if message.hidden:
-            continue
-        who = message.speaker or (speakers or {}).get(message.role) or message.role
-        words = re.sub(r"\s+", " ", message.words).strip()
-        # Of a companion's words, and of a question, the sentences are enough where they are clear.
-        cut = clear and place in shown and (message.role == "assistant" or place not in named)
-        if cut or len(words) > _MOST_BEFORE:
-            words = shown.get(place) or f"… {words[-_MOST_BEFORE:]}"
-        lines[place] = f"{message.timestamp[:16].replace('T', ' ')} {who}: {words}"
-    return Testimony(tuple(lines.values()), fact.restatement, fact.stance, tuple(lines))
+        lines[place] = passage_line(message, _sentences_of(message, kept, whole=place in whole), speakers or {})
+    return [
+        Testimony(tuple(lines[place] for place in places), fact.restatement, fact.stance, tuple(places))
+        for fact, places in rests
+    ]
+
+
+def _sentences_of(message: Message, kept: Collection[int], *, whole: bool) -> str:
+    """The sentences of a message by number, of a ``whole`` one those at its end as well, with marks between them."""
+    words, spans = message.words, sentence_spans(message.words)
+    for start, end in quotation_spans(words):
+        words = words[:start] + "“…”".ljust(end - start) + words[end:]
+    room = _MOST_BEFORE if whole else 0
+    if not spans or len(words) <= room:
+        return re.sub(r"\s+", " ", words).strip()
+    shown = [at for at, (start, _) in enumerate(spans) if at in kept or len(words) - start <= room] or [len(spans) - 1]
+    parts: list[str] = []
+    for at, before in zip([*shown, len(spans)], [-1, *shown], strict=True):
+        parts += ["[…]"] if at - before > 1 else []
+        parts += [re.sub(r"\s+", " ", words[slice(*spans[at])])] if at < len(spans) else []
+    return " ".join(parts)
+
+
+def passage_line(message: Message, words: str, speakers: Mapping[str, str]) -> str:
+    """Words of a message behind its time and its speaker, in one line."""
+    who = message.speaker or speakers.get(message.role) or message.role
+    return f"{message.timestamp[:16].replace('T', ' ')} {who}: {' '.join(words.split())}"

@@ -16,7 +16,7 @@ from domain.facts import Fact
 from domain.patterns import pattern_of
 from domain.records import Message
 from facts.evidence import Source, TextFigures, is_named_in, telling_terms, telling_terms_of_value
-from facts.figures import Figures, wrong_figure
+from facts.figures import DATE_ASIDE, Figures, wrong_figure
 from facts.slots import Names, normalize_text
 from language.numbers import find_numbers
 from language.references import begins_with_pronoun
@@ -91,7 +91,9 @@ class SummarySources:
         checked = [one if self._is_supported(one) else self._quote_instead(one, language) for one in parts]
         if checked == list(sentences):
             return line
-        return ("" if language == "zh" else " ").join(dict.fromkeys(filter(None, checked)))
+        text = ("" if language == "zh" else " ").join(dict.fromkeys(filter(None, checked)))
+        item = line[: len(line) - len(line.lstrip(_MARKUP))]
+        return text if not text or text.startswith(item) else item + text
 
     def _is_supported(self, sentence: str) -> bool:
         wrong = wrong_figure(_COUNTED_TALKS.sub(" ", sentence), self._figures) or self._is_foreign(sentence)
@@ -119,13 +121,16 @@ class SummarySources:
     def _knows_name(self, name: str) -> bool:
         plain = normalize_text(name)
         own = (*self._names.person, *self._names.companion, *self._speakers.values())
-        return any(is_named_in(plain, normalize_text(one)) for one in own) or is_named_in(plain, self._plain)
+        texts = [self._plain, *map(normalize_text, own)]
+        return any(is_named_in(one, text) for one in {plain, plain.removesuffix("s")} for text in texts)  # two Toms
 
     def _quote_instead(self, sentence: str, language: Language) -> str:
         """The sentence of a message that shares most with this one, if it is half of it or more; else "".
 
         Where only a number or date is wrong, which may have been worked out, a quarter is enough.
         """
+        if self._is_supported(plain := DATE_ASIDE.sub("", sentence)):
+            return plain  # a date that was only added costs only itself
         own = telling_terms(" ".join((*self._names.person, *self._names.companion, *self._speakers.values())))
         terms = telling_terms(without_times(sentence, read_times(sentence, _ANY_DAY))) - own
         wanted = frozenset(term for term in terms if not find_numbers(term))

@@ -15,13 +15,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from domain import errors
 from domain.events import Notice
 from domain.facts import Fact, Learned, NewFact, Window
-from domain.matters import NewMatter
+from domain.matters import MatterStatus, NewMatter, OpenMatter
 from domain.patterns import pattern_of
 from domain.quotations import own_words
 from domain.records import Message
@@ -41,7 +41,7 @@ from facts.checking import CheckedNotes, check_notes
 from facts.comparing import Outcome, compare_facts, find_near
 from facts.cues import gives_own_name
 from facts.drafts import Answer, FactDraft, NoteDraft, NotesRead, read_answers, read_comparison, read_notes
-from facts.matters import check_matters
+from facts.matters import check_matters, passage_of, settled_by, shown_matters, spoken_of
 from facts.slots import COMPANION, OWN_NAMES, PERSON, Names, is_kin, known_people, slot_of, stated_names
 from facts.spans import material_of
 from language.scripts import Language, unspaced_length
@@ -60,6 +60,8 @@ _MAY_ASK_TO_FORGET = pattern_of(
 )
 #: A model that answered a window so often without any JSON is not asked again.
 _MOST_TRIES = 3
+#: So many messages after a window are looked at for what speaks of a matter that was found late.
+_LATER_READ = 5_000
 #: The calls that a window takes at the most.
 _CALLS_A_WINDOW = 3
 _UNREADABLE = "model.no_json"
@@ -88,7 +90,8 @@ class _HopelessError(errors.BadReply):
 class _Work:
     """What stays the same through all calls for a window.
 
-    ``known`` are the current facts before it, and all that are in the slots of the new ones.
+    ``known`` are the current facts before it, and all that are in the slots of the new ones. ``open`` is what may be
+    settled by it.
     """
 
     messages: Sequence[Message]
@@ -97,6 +100,7 @@ class _Work:
     known: Sequence[Fact]
     names: Names
     language: Language
+    open: Sequence[OpenMatter] = ()
 
     @property
     def window(self) -> Window:
@@ -113,6 +117,15 @@ class _Work:
     def digest(self) -> str:
         """Changes when a message of the window does."""
         return hash_texts(*(message.text for message in (*self.before, *self.messages)))
+
+
+@dataclass(frozen=True)
+class _Open:
+    """What may be open by a window, and what it settles of the matters ``shown`` with it, by number."""
+
+    matters: Sequence[NewMatter] = ()
+    settled: Mapping[int, MatterStatus] = field(default_factory=dict)
+    shown: Sequence[str] = ()
 
 
 def next_window(
@@ -197,7 +210,8 @@ class Extraction:
             ahead = Extraction(self._memory, self._llm, self._count_calls)
             try:
                 work = ahead._begin_window(messages)
-                ahead._verify_facts(work, ahead._extract_notes(work, cancel)[0], cancel)
+                checked, found = ahead._extract_notes(work, cancel)
+                ahead._verify_facts(work, checked, found.matters, cancel)
             except (errors.ModelError, errors.Interrupted) as fault:
                 self._log.info("a window is read in its turn", exc_info=fault)
             return ahead.calls
@@ -218,7 +232,7 @@ class Extraction:
         overlap, names = self._llm.settings.window_overlap, names_of_both(known, self._llm.settings)
         return _Work(
             messages, before[len(before) - overlap :] if overlap < len(before) else before, following, known, names,
-            self._memory.language(),
+            self._memory.language(), shown_matters(self._memory.matters.with_status(("pending", "asked")), messages),
         )  # fmt: skip
 
     def _extract_window(
@@ -228,16 +242,16 @@ class Extraction:
         work = self._begin_window(messages)
         asked = True
         try:
-            checked, drafts = self._extract_notes(work, cancel)
+            checked, found = self._extract_notes(work, cancel)
             in_slots = self._memory.facts.in_slots(one.slot for one in checked.facts) if checked.facts else []
             work = replace(work, known=[*work.known, *in_slots])
-            checked, asked = self._verify_facts(work, checked, cancel)
+            checked, matters, asked = self._verify_facts(work, checked, found.matters, cancel)
             outcome = self._compare_with_known(work, checked.facts, cancel)
         except (errors.ContentFiltered, errors.ContextTooLong, _HopelessError) as fault:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
             yield Notice("extraction.refused", {"error": fault})
             checked, outcome = CheckedNotes((), (), (), Counter()), Outcome((), (), {}, Counter())
-            drafts = ()
+            found, matters = _Open(), ()
         except errors.ModelError as fault:
             self._log.warning("a window is left for later", exc_info=fault)
             yield Notice("extraction.failed", {"error": fault})
@@ -247,15 +261,16 @@ class Extraction:
         relations = tuple(one for one in checked.relations if one.fact in kept)
         learned = Learned(work.window, checked.notes, outcome.facts, relations, outcome.changes, checked.rejected)
         contradicted = tuple(self._find_contradicted(outcome))
-        matters, left = self._find_open(work, drafts)
-        if not self._memory.fact_log.learn(learned, matters):
-            return None
+        with self._memory.in_one_commit():
+            if not self._memory.fact_log.learn(learned, matters):
+                return None
+            self._settle_matters(work, found)
         if not asked:
             self._memory.jobs.request("verify", work.window.name)
         self._log.info(
             "window %s: %d notes, %d facts (%s), %d changes, %d open; rejected: %s; ignored: %s",
             work.window.name, len(learned.notes), len(learned.facts), dict(Counter(one.basis for one in learned.facts)),
-            len(learned.changes), len(matters), dict(checked.rejected + left), dict(outcome.ignored),
+            len(learned.changes), len(matters), dict(checked.rejected), dict(outcome.ignored),
         )  # fmt: skip
         return WindowExtracted(work.window, len(learned.notes), len(learned.facts), contradicted)
 
@@ -264,37 +279,51 @@ class Extraction:
 
         Raises ModelError, Interrupted, StorageError; nothing is changed then.
         """
-        quoted = self._memory.facts.quoted_in(window)
-        if not quoted:
+        quoted, unverified = self._memory.facts.quoted_in(window), self._memory.matters.unverified_in(window)
+        last = self._memory.messages.with_ids((window,))
+        if not (quoted or unverified) or not last:
             return
         known = [one for one in self._memory.facts.all(current=True) if one not in quoted]
-        said = [one for one in self._memory.messages.of_session(quoted[0].session_id) if not one.hidden]
+        said = [one for one in self._memory.messages.of_session(last[0].session_id) if not one.hidden]
         names = names_of_both(known, self._llm.settings)
         work = _Work(said, (), (), known, names, self._memory.language())
         facts = [new for one in quoted if may_be_verified(new := _as_new(one))]
         in_slots = self._memory.facts.in_slots(one.slot for one in quoted)
         work = replace(work, known=[*known, *(one for one in in_slots if one not in quoted)])
-        answers = self._ask_whether_said(work, window, facts, cancel)
+        answers, still_open = self._ask_whether_said(work, window, facts, unverified, cancel)
         verified = tuple(replace(one, basis="verified") for one in facts if answers.get(one.text_id) == "yes")
         outcome = self._compare_with_known(work, verified, cancel, window)
         cancel.check()
-        self._memory.fact_log.verify(window, [one.text_id for one in outcome.facts], outcome.changes)
+        with self._memory.in_one_commit():
+            self._memory.fact_log.verify(window, [one.text_id for one in outcome.facts], outcome.changes)
+            for at, one in enumerate(unverified):
+                status: MatterStatus = "pending" if at in still_open else "closed"
+                self._memory.matters.set_status(one.number, status, one.yearly, one.next_review)
+            # What was said since was read without it.
+            later = self._memory.messages.stored_after(last[0].seq, _LATER_READ) if still_open else []
+            became = spoken_of([replace(one, status="pending") for one in unverified], later)
+            self._memory.settle_matters(later, self._llm.clock(), became)
 
     # -- the calls -----------------------------------------------------------------------------------------------
 
-    def _extract_notes(self, work: _Work, cancel: CancelToken) -> tuple[CheckedNotes, Sequence[FactDraft]]:
-        """The notes of a window that its messages support, with the drafts; no call if only a companion spoke.
+    def _extract_notes(self, work: _Work, cancel: CancelToken) -> tuple[CheckedNotes, _Open]:
+        """The notes of a window that its messages support, and what is open; no call if only a companion spoke.
 
         Raises BadReply when the reply holds none.
         """
         imported = self._memory.sessions.was_imported(work.messages[0].session_id)
         if not any(message.role == "user" or (message.speaker and not imported) for message in work.messages):
-            return CheckedNotes((), (), (), Counter()), ()
+            return CheckedNotes((), (), (), Counter()), _Open()
+
+        # A reply that was stored is of the matters that were shown then.
+        _, made_from = self._replies_of(work.window.name).get("notes", ("", ""))
+        if not made_from.startswith(work.digest):
+            made_from = " ".join((work.digest, *(str(one.number) for one in work.open)))
 
         def ask() -> str:
             words = "\n".join(message.words for message in (*work.before, *work.messages))
             people = known_people(work.known, work.names, words)
-            shown = ExtractionTask(work.messages, work.before, work.following, people)
+            shown = ExtractionTask(work.messages, work.before, work.following, people, work.open)
             return self._llm.extract_notes(shown, work.language, cancel, work.names)
 
         def read(reply: str) -> NotesRead:
@@ -304,7 +333,7 @@ class Extraction:
             return found
 
         try:
-            drafts = self._ask_or_reuse(work.window.name, "notes", work.digest, ask, read)
+            drafts = self._ask_or_reuse(work.window.name, "notes", made_from, ask, read)
         except errors.BadReply as fault:
             if fault.key != _UNREADABLE:
                 raise
@@ -325,56 +354,84 @@ class Extraction:
             facts = tuple(fact for fact in checked.facts if fact.about != "companion")
             checked = replace(checked, facts=facts)
         checked.rejected.update(drafts.rejected)
-        return checked, [fact for note in drafts.notes for fact in note.facts]
+        if imported:  # nothing of what another program exported is open
+            return checked, _Open()
+        open_drafts = (fact for note in drafts.notes for fact in note.facts)
+        matters, rejected = check_matters(open_drafts, work.messages, work.before, work.names)
+        checked.rejected.update(rejected)
+        shown = [one for one in work.open if str(one.number) in made_from.split()[1:]]
+        return checked, _Open(matters, settled_by(drafts.settled, shown, work.messages), made_from.split()[1:])
 
-    def _find_open(self, work: _Work, drafts: Sequence[FactDraft]) -> tuple[Sequence[NewMatter], Counter[str]]:
-        """What is open by a window; nothing of what another program exported."""
-        if self._memory.sessions.was_imported(work.messages[0].session_id):
-            return (), Counter()
-        return check_matters(drafts, work.messages, work.before, work.names)
+    def _settle_matters(self, work: _Work, found: _Open) -> None:
+        """Note what a window did to what was open; a matter that it speaks of, and was not shown with it, is closed."""
+        waiting = self._memory.matters.with_status(("pending", "asked"))
+        before = [one for one in waiting if one.place < work.messages[0].seq and str(one.number) not in found.shown]
+        known = {**spoken_of(before, work.messages), **found.settled}
+        self._memory.settle_matters((*work.before, *work.messages), self._llm.clock(), known)
 
-    def _verify_facts(self, work: _Work, checked: CheckedNotes, cancel: CancelToken) -> tuple[CheckedNotes, bool]:
-        """The facts as they are believed, and whether the model was asked; where it is not there, all are quoted."""
+    def _verify_facts(
+        self, work: _Work, checked: CheckedNotes, matters: Sequence[NewMatter], cancel: CancelToken
+    ) -> tuple[CheckedNotes, Sequence[NewMatter], bool]:
+        """The facts as they are believed, what is open, and whether the model was asked.
+
+        Where it is not there, all facts are quoted, and nothing counts as open yet.
+        """
         wrong = [fact for fact in work.known if fact.corrected]
         events = (event for fact in wrong for event in self._memory.facts.events_of(fact.text_id))
         rejected_at = {event.fact: event.when for event in events if event.kind in ("put_right", "corrected")}
         checked = without_rejected(checked, wrong, rejected_at)
         facts = [fact for fact in checked.facts if fact.basis != "inferred"]
         inferred = [fact for fact in checked.facts if fact.basis == "inferred"]
-        answers: Mapping[str, Answer] = {}
+        answers, still_open = dict[str, Answer](), frozenset[int]()
         asked = True
         try:
             asked_of = [fact for fact in facts if may_be_verified(fact)]
-            answers = self._ask_whether_said(work, work.window.name, asked_of, cancel)
+            answers, still_open = self._ask_whether_said(work, work.window.name, asked_of, matters, cancel)
         except errors.ModelError as fault:
             self._log.warning("what words say is asked later", exc_info=fault)
             asked = False
         believed = believe(replace(checked, facts=tuple(facts)), answers, work.spoken(self._llm.settings))
-        return replace(believed, facts=(*believed.facts, *inferred)), asked
+        if asked:
+            matters = [one for at, one in enumerate(matters) if at in still_open]
+        else:
+            matters = [replace(one, status="unverified") for one in matters]
+        return replace(believed, facts=(*believed.facts, *inferred)), matters, asked
 
     def _ask_whether_said(
-        self, work: _Work, window: str, facts: Sequence[NewFact], cancel: CancelToken
-    ) -> Mapping[str, Answer]:
-        """For each fact, by id, whether its words say it; nothing where no model is connected or it refuses.
+        self,
+        work: _Work,
+        window: str,
+        facts: Sequence[NewFact],
+        matters: Sequence[NewMatter | OpenMatter],
+        cancel: CancelToken,
+    ) -> tuple[dict[str, Answer], frozenset[int]]:
+        """For each fact, by id, whether its words say it, and which of the matters are open; one call for all.
 
-        Raises ModelError, Interrupted.
+        Nothing where no model is connected or it refuses. Raises ModelError, Interrupted.
         """
-        if not facts or self._llm.settings.demo:
-            return {}
+        if not (facts or matters) or self._llm.settings.demo:
+            return {}, frozenset()
         spoken, order = work.spoken(self._llm.settings), in_asking_order(facts, window)
         called = {"user": spoken.person, "assistant": spoken.companion}
-        candidates = [material_of(one, spoken.in_order, called) for one in order]
+        candidates = material_of(order, spoken.in_order, called)
+        candidates += [passage_of(one, spoken.in_order, called) for one in matters]
 
         def ask() -> str:
             return self._llm.check_statements(candidates, work.language, cancel, work.names)
 
         base = hash_texts(*(text for one in candidates for text in (*one.passage, one.statement)))
         try:
-            answers = self._ask_or_reuse(window, "verify", base, ask, lambda reply: read_answers(reply, len(order)))
+            answers = self._ask_or_reuse(
+                window, "verify", base, ask, lambda reply: read_answers(reply, len(candidates))
+            )
         except (errors.ContentFiltered, errors.ContextTooLong, errors.BadReply) as fault:
             self._log.warning("what words say cannot be asked", exc_info=fault)
-            return {}
-        return {order[number - 1].text_id: answer for number, answer in answers.items()}
+            return {}, frozenset()
+        open_too = (number - len(order) - 1 for number, answer in answers.items() if answer == "yes")
+        return (
+            {order[number - 1].text_id: answer for number, answer in answers.items() if number <= len(order)},
+            frozenset(at for at in open_too if at >= 0),
+        )
 
     def _compare_with_known(
         self, work: _Work, facts: Sequence[NewFact], cancel: CancelToken, window: str = ""

@@ -26,7 +26,8 @@ from domain.quotations import QUOTATION_TAG, without_quotations
 from domain.text import encode_json, make_harmless, make_inert, new_boundary, one_line
 from domain.workers import CancelToken
 from facts.evidence import telling_terms
-from facts.matters import GreetingState, after_asking, day_ahead, due_now, may_greet
+from facts.matters import day_ahead
+from facts.openings import GreetingState, after_asking, due_now, may_greet
 from language.calendar import age_in
 from language.sentences import sentence_spans
 from language.yearly import YearlyDay
@@ -72,7 +73,7 @@ def find_due(memory: Memory, now: datetime) -> tuple[OpenMatter, ...]:
     if not may_greet(GreetingState(*memory.matters.greeting()), memory.last_round_end(), now):
         return ()
     waiting = memory.matters.with_status(("pending", "asked"))
-    return tuple(due_now(memory.open_matters(now), now)) if due_now(waiting, now) else ()
+    return tuple(due_now(memory.open_matters(now, to_bring_up=True), now)) if due_now(waiting, now) else ()
 
 
 #: What a person can do with what is open: it is done, it is not to be brought up again, or only from a day on.

@@ -164,7 +164,7 @@ class PersonaUpdate:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
             yield Notice("save.persona_refused", {"persona": persona, "error": fault})
             return current
-        made = editing.finish(limit)
+        made = editing.finish()
         if refused:
             key = "save.lines_refused" if len(refused) > 1 else "save.lines_refused.one"
             yield Notice(key, {"persona": persona, "lines": len(refused)})
@@ -237,8 +237,8 @@ class PersonaUpdate:
         concerned, overruled = find_concerning(current.lines, resting, verified, changes, own)
         over = {line.line.strip(): is_past(line.line, facts_in_line(line, resting), today) for line in current.lines}
         past = {line: whole for line, whole in over.items() if whole is not None}
-        full = estimate(current.text) >= self._llm.settings.persona_tokens
-        return Grounds(material.facts, today, names, concerned, overruled, past, full)
+        limit = self._llm.settings.persona_tokens
+        return Grounds(material.facts, today, limit, names, concerned, overruled, past)
 
 
 def _holds(fact: Fact) -> bool:

@@ -73,7 +73,8 @@ def normalise(text: str) -> str:
     text = _APOSTROPHE.sub(
         lambda found: (found[1] or "") + (found[2] or "") + ((found[3] and found[3] + "t") or ""), text
     )
-    text = _WORD.sub(lambda found: _SPELLING.get(found[0].lower(), found[0]), text)
+    if not _SPELLING.keys().isdisjoint(_WORD.findall(text.lower())):
+        text = _WORD.sub(lambda found: _SPELLING.get(found[0].lower(), found[0]), text)
     text = _SHOULD_OF.sub(r"\1 have", text)
     if not text.isascii():
         text = _HAN_SPACE.sub("，", text.translate(_SIMPLIFIED))

@@ -223,8 +223,10 @@ def detect_forget_request(text: str, reply: str = "", reads: Reading | None = No
     """
     plain = forms.normalise(_QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'")))
     message = plain.lower()
-    sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
     wordings = [one for one in _WORDINGS if any(form.may_stand_in(message) for form in (*one[0], *one[1], *one[2:4]))]
+    if not (wordings or reply or reads):
+        return None
+    sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
     graded = [_grade(sentence.lower(), message, wordings) for sentence in sentences]
     certainty = _add_up([one[0] for one in graded if one])
     promised = forms.REPLY.search(forms.normalise(without_quotations(reply).replace("’", "'")).lower())

@@ -40,6 +40,8 @@ _COUNTED = (
     "岁个只条位名年月日号天周次块元斤两公克吨步包杯点分秒时小米里平套辆本楼层口瓶根页遍倍家间"
     "件种度折张站篇首部户支居室%％"
 )
+#: 78 m², CO₂: of a unit or a name, and no numbers.
+_NO_DIGITS = str.maketrans("²³₂", "   ")
 #: 18w, 十八个w: as people type 万.
 _TEN_THOUSAND = pattern_of("(?<=[\\d一二两三四五六七八九十百])个?w(?![a-z])")
 #: 八两 is a weight: there 两 is no two.
@@ -83,18 +85,30 @@ _LETTER = pattern_of("[a-z]")
 _BETWEEN = pattern_of(r"[\s-]+")
 #: Longer numbers are not calculated exactly.
 _EXACT = 28
+#: The last word of an ordinal number.
+ORDINAL = (
+    "first|second|third|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|thirteen|fourteen|fifteen|sixteen|seventeen"
+    "|eighteen|nineteen|twentie|thirtie)th"
+)
+_ORDINAL = pattern_of(rf"\b(?:{ORDINAL})$")
+_CARDINALS = {
+    "first": "one", "second": "two", "third": "three", "fifth": "five", "eighth": "eight", "ninth": "nine",
+    "twelfth": "twelve",
+}  # fmt: skip
 _DOZEN = pattern_of(r"\bdozen\b")
 #: "Year fours", "in her thirties".
 _PLURAL = pattern_of(
     r"\b(?P<word>two|three|four|five|seven|eight|nine|ten|twentie|thirtie|fortie|fiftie|seventie|eightie|ninetie)s\b"
 )
-_TWO = pattern_of(r"\b(?:pair|twins?|both|couple|twice|fortnight)\b|俩|双胞胎|一对|一双")
+_TWO = pattern_of(r"\b(?:pair|twins?|both|couple|twice|fortnight|too(?= [a-z]{3,}s\b))\b|俩|双胞胎|一对|一双")
 _EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里", re.IGNORECASE)
 
 
 def find_numbers(text: str) -> frozenset[str]:
     """Every number that a text may mention, read generously: what a statement may be based on."""
     plain = _fold_case(text)
+    if not (may_mention(plain) or "quarter" in plain or "ties" in plain or _TWO.search(plain)):
+        return frozenset()
     found = {*_all_numbers(plain), *_converted(text)}
     if found and _EVENING.search(plain):
         found |= {str(int(number) + 12) for number in found if number.isdecimal() and 0 < int(number) < 12}
@@ -108,10 +122,10 @@ _COMPARES = pattern_of(
     r"|[比多少大小差共每减加涨降跌胖瘦成%]|又|平分|平摊",
     re.IGNORECASE,
 )
-#: "Three of us plus my mother-in-law", 三口加上婆婆.
+#: "Three of us plus my mother-in-law", 三口加上婆婆; who will be 81 is 80.
 _AND_ONE = pattern_of(
     r"\b(?:plus|counting|including|as well as|along with)\b|\b(?:one|an?) (?:\w+ )?(?:more|less|fewer|older|younger)\b"
-    r"|加上|算上|连上|再加|[大小多少]一",
+    r"|\bturn(?:s|ing)? |(?:'ll|\bwill) be \w+|[快要满][\d一二三四五六七八九十]+周?岁|加上|算上|连上|再加|[大小多少]一",
     re.IGNORECASE,
 )
 #: "Thirty per cent down", 首付三成.
@@ -166,14 +180,19 @@ def may_mention(text: str) -> bool:
 
 
 def parse_number(text: str) -> int | None:
-    """The whole number that a text is: ``34``, ``thirty-four``, 三十四; None for anything else."""
-    plain = unicodedata.normalize("NFKC", text).casefold().strip()
+    """The whole number that a text is: ``34``, ``thirty-four``, ``twenty first``, 三十四; None for anything else."""
+    plain = _ORDINAL.sub(_cardinal, unicodedata.normalize("NFKC", text).casefold().strip())
     if plain.isdecimal():
         return int(plain) if len(plain) < _EXACT else None
     if plain and _HAN_NUMBER.fullmatch(plain) and (value := _han_value(plain)).isdecimal():
         return int(value)
     found = _ENGLISH.fullmatch(plain)
     return _english_value(plain) if found else None
+
+
+def _cardinal(ordinal: re.Match[str]) -> str:
+    word = ordinal[0]
+    return _CARDINALS.get(word) or word.removesuffix("th").removesuffix("ie") + ("y" if word.endswith("ieth") else "")
 
 
 def parse_count(text: str) -> float | None:
@@ -217,7 +236,8 @@ def _mean_digit(digits: str) -> float:
 def _fold_case(text: str) -> str:
     if text.isascii():
         return text.casefold()
-    return _OUNCES.sub(" ", _TEN_THOUSAND.sub("万", unicodedata.normalize("NFKC", text).casefold()))
+    plain = unicodedata.normalize("NFKC", text.translate(_NO_DIGITS)).casefold()
+    return _OUNCES.sub(" ", _TEN_THOUSAND.sub("万", plain))
 
 
 def _all_numbers(plain: str) -> Iterator[str]:
@@ -328,7 +348,8 @@ def _english_value(words: str) -> int:
     total = section = 0
     for word in _BETWEEN.split(words):
         if word in _WORDS:
-            section += _WORDS[word]
+            # "Nine fifty" and "nineteen eighty".
+            section = section * (100 if 0 < section < 100 and _WORDS[word] > 9 else 1) + _WORDS[word]
         elif word == "hundred":
             section = (section or 1) * 100
         elif word in _SCALES:

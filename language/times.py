@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
 from functools import lru_cache, partial
 from typing import Literal, TypeVar
 
-from domain.patterns import holds_any, pattern_of
+from domain.patterns import Guarded, pattern_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
-from language.numbers import CHINESE_COUNT, ENGLISH_COUNT, parse_count, parse_number
+from language.numbers import CHINESE_COUNT, ENGLISH_COUNT, ORDINAL, parse_count, parse_number
 
 #: The expressions of this many texts are cached: a statement is read repeatedly.
 _TEXTS_CACHED = 512
@@ -87,25 +87,29 @@ def read_times(text: str, reference: date) -> tuple[TimeExpression, ...]:
     """
     plain = _fold_case(text)
     found: list[TimeExpression] = []
-    for rule in _RULES:
-        if not holds_any(plain, rule.needs):
+    present = {part for part in _NEEDED if part in plain}
+    if not _SHORT_MONTH.search(plain):  # "Mara" is no March
+        present.difference_update(_MONTHS_SHORT)
+    for rule in _RULES if present else ():
+        if rule.needs.isdisjoint(present):
             continue
         matches = list(rule.pattern.finditer(plain))
         for match in matches:
             found += _read_match(rule, match, reference)
         plain = rule.pattern.sub(_blank, plain) if matches else plain
-    found = [_in_named_months(one, text, reference) for one in sorted(found, key=lambda one: one.start)]
+    months = dict.fromkeys((*_A_MONTH.findall(text.lower()), *_ZH_A_MONTH.findall(text)))
+    found = [_in_named_months(one, months, reference) for one in sorted(found, key=lambda one: one.start)]
     return tuple(_add_hours(plain, _join_weekdays(plain, found)))
 
 
-def _in_named_months(one: TimeExpression, text: str, reference: date) -> TimeExpression:
-    """A day of the month ("this October, the 18th") may belong to any month named in the text."""
+def _in_named_months(one: TimeExpression, months: Iterable[str], reference: date) -> TimeExpression:
+    """A day of the month ("this October, the 18th"; 三月底，26号) may belong to any of the months named in the text."""
     if one.kind != "day of month":
         return one
     more: list[TimeRange] = []
-    for name in _A_MONTH.findall(text.lower()):
+    for name in months:
         with suppress(ValueError):  # there is no 31st of April
-            day = one.possible[0].first.replace(month=MONTH_NAMES.index(name) + 1)
+            day = one.possible[0].first.replace(month=_month_number(name))
             more += _in_near_years(TimeRange(day, day, yearly=True), reference)
     return replace(one, possible=(*one.possible, *more))
 
@@ -237,7 +241,7 @@ class _Rule:
     ``read`` returns the ranges of a match: the meant one, if the rule is ``certain``, then other possible ones.
     """
 
-    needs: tuple[str, ...]
+    needs: frozenset[str]
     pattern: re.Pattern[str]
     read: Callable[[re.Match[str], date], Sequence[TimeRange]]
     kind: Kind
@@ -708,7 +712,7 @@ def _read_nothing(match: re.Match[str], reference: date) -> _Readings:
 
 def _add_hours(plain: str, found: Sequence[TimeExpression]) -> Iterator[TimeExpression]:
     """The expressions with adjacent clock times added; any other clock time is an expression of its own."""
-    clocks = [(match.span(), hours) for match in _CLOCK.finditer(plain) if (hours := _hours_of(match))]
+    clocks = [(match.span(), hours) for match in _CLOCK.all_in(plain) if (hours := _hours_of(match))]
     for one in found:
         adjacent = next((clock for clock in clocks if _is_adjacent(plain, clock[0], (one.start, one.end))), None)
         if adjacent is None:
@@ -819,7 +823,9 @@ _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
+_SHORT_MONTH = pattern_of(rf"\b{_MONTH}")
 _DAY_NUMBER = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
+_ORDINAL_DAY = rf"(?:(?:twenty|thirty)[ -])?(?:{ORDINAL})"
 _ZH_UNTIL = r"(?:[到至-](?P<until>\d{1,2}|[一二三四五六七八九十]{1,3})[日号])?"
 _ZH_THIRD = r"(?P<zh_third>[初中底末]|[上中下]旬)?"
 _UNTIL = r"(?: ?(?:-|–|to|and) ?(?P<until>\d{1,2})(?:st|nd|rd|th)?)?"
@@ -827,7 +833,7 @@ _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _HAN = "一二三四五六七八九十"
 _ZH_MONTH = rf"(?<![个\d{_HAN}])(?P<month>1[0-2]|[1-9]|0[1-9]|十[一二]?|[一二三四五六七八九])"
 _ZH_DAY = rf"(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})"
-_ZH_PLAIN_YEAR = r"(?P<year>(?:(?:19|20)\d\d|[一二][〇零九][〇零一二三四五六七八九]{2}|(?<!\d)(?:0\d|[5-9]\d)(?=年(?![前后来以级])))年)"
+_ZH_PLAIN_YEAR = r"(?P<year>(?:(?:19|20)\d\d|[一二][〇零九][〇零一二三四五六七八九]{2}|(?<!\d)(?:0\d|[5-9]\d)(?=年(?![前后来以级]))|[〇零五六七八九][〇零一二三四五六七八九](?=年(?:生|出生|毕业)))年)"
 _ZH_YEAR = _ZH_PLAIN_YEAR.removesuffix(")") + "|[今去明后]年|大?前年)"
 _UNIT = r"(?P<unit>minute|hour|day|night|week|fortnight|month|year|decade)s?"
 _ZH_AMOUNT = (
@@ -854,6 +860,7 @@ _WHOLE = r"(?:all|whole|entire|throughout|during|over)(?: of| the| this| that)*"
 _IN = r"(?:in|during|since|of|by|until|till|til|before|after|from|around|to|for|through|and|between|or|early|mid|late)"
 _ANY_YEAR = pattern_of(r"(?:19|20)\d\d")
 _A_MONTH = pattern_of(rf"\b(?:{_MONTH_LONG})\b")
+_ZH_A_MONTH = pattern_of(rf"(?<![个\d{_HAN}])(1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月")
 _EVERY = pattern_of(
     r"\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times)\b|days\b|[每逢隔]|天天|年年"
 )
@@ -863,11 +870,12 @@ _BESIDE = re.compile(r"[\s,，(（]*(?:the )?")
 _BETWEEN = pattern_of(r"\bbetween\b|之间", re.IGNORECASE)
 _BETWEEN_CLOCK = pattern_of(r"[ ,，的]*(?:at|on|by|around|about|from)?(?: the)?\s*")
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-_CLOCK = pattern_of(
+_CLOCK = Guarded(
+    "0|1|2|3|4|5|6|7|8|9|noon|midday|midnight|o'clock| past | to |点|點|时",
     rf"(?<![a-z\d:.])(?:(?P<beyond>half past|(?:a )?quarter (?:past|to)|(?<!from )(?:five|ten|twenty(?:[ -]five)?) (?:past|to)) (?P<h3>{_HOUR})(?! (?:years?|o'clock|days|weeks|months|hours|minutes)\b)|(?P<h1>\d{{1,2}})(?:[:.](?P<m1>\d\d))? ?(?P<mark>[ap]\.?m\b\.?)"
     rf"|(?P<h2>\d{{1,2}}):(?P<m2>\d\d)(?!:?\d)|(?P<h4>{_HOUR}) o'clock|(?P<word>noon|midday|midnight))"
     rf"|(?:(?P<zh_part>{_ZH_PARTS})|(?<=\x00)(?!一[点點](?![钟半整刻三\d]))|(?=[\d{_HAN}两]{{1,3}}[点點](?:钟|半|整|[一三]刻|[一二三四五]十[一二三四五六七八九]?分?(?![{_HAN}\d个])|[0-5]\d分?(?!\d))))"
-    rf"(?P<h5>\d{{1,2}}|[{_HAN}两]{{1,3}})[点點时](?:钟)?(?P<m5>半|一刻|三刻|整|\d{{1,2}}分?|[{_HAN}]{{1,3}}分?)?"
+    rf"(?P<h5>\d{{1,2}}|[{_HAN}两]{{1,3}})[点點时](?:钟)?(?P<m5>半|一刻|三刻|整|\d{{1,2}}分?|[{_HAN}]{{1,3}}分?)?",
 )
 _LUNAR_MONTH = r"[正一二三四五六七八九十冬腊]{1,2}月"
 #: A day that is, or may be, of the lunar calendar: it is only repeated, never converted.
@@ -908,7 +916,8 @@ def _rule(
     *,
     certain: bool = True,
 ) -> _Rule:
-    return _Rule(tuple(needs.split("|")) if isinstance(needs, str) else needs, pattern_of(pattern), read, kind, certain)
+    parts = needs.split("|") if isinstance(needs, str) else needs
+    return _Rule(frozenset(parts), pattern_of(pattern), read, kind, certain)
 
 
 # fmt: off
@@ -949,6 +958,8 @@ _RULES = (
     # days and months without a year
     _rule(_MONTHS_SHORT, rf"\b{_MONTH}(?:,(?= (?:the )?\d+(?:st|nd|rd|th)\b))?\s+(?:the )?{_DAY_NUMBER}{_UNTIL}(?!\d|:|\s?[ap]m)\b", _read_date, "day"),
     _rule(_MONTHS_SHORT, rf"\b{_DAY_NUMBER}{_UNTIL}\s+(?:of\s+)?{_MONTH}\b", _read_date, "day"),
+    _rule(_MONTHS_SHORT, rf"\b(?P<day>{_ORDINAL_DAY}) of {_MONTH}", _read_date, "day"),
+    _rule(_MONTHS_SHORT, rf"\b{_MONTH} (?:the |(?=(?:twenty|thirty)[ -]))(?P<day>{_ORDINAL_DAY})\b", _read_date, "day"),
     _rule("月", rf"{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
     _rule("月", r"(?<!\d)(?P<month>1[0-2]|[1-9])月(?P<day>[12]\d|3[01]|[1-9])(?![\d个天人次点:：.])", _read_date, "day"),
     _rule(_WHICH_WORDS, rf"\b{_WHICH} {_MONTH}(?! \d)(?!(?<=this may) {_AFTER_MAY}\b)", _read_month_away, "month"),
@@ -983,7 +994,7 @@ _RULES = (
     _rule("all|whole|entire|throughout|during|over|in", rf"\b(?:{_WHOLE}|in the|in) (?P<whole>spring|summer|autumn|fall|winter)\b", _read_so_far),
     _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+(?P<unit>week|weekend|month|year)\b(?! old)", _read_unit),
     _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+{_SEASON}\b", _read_season),
-    _rule("每|逢", r"每(?:逢|个|隔)?(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])", _read_chinese_weekday, "weekday", certain=False),
+    _rule("每|逢", r"每(?:逢|个|隔)?(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])(?![章次个回篇本趟节期封天])", _read_chinese_weekday, "weekday", certain=False),
     _rule(_WEEKDAY_WORDS, rf"(?P<which>上+个?|下+个?|这个?|本)(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天1-7])(?![一二三四五六七八九十\d])(?P<part>{_ZH_PARTS}|早|晚)?", _read_chinese_weekday, "weekday"),
     _rule("末|周|礼拜|星期", r"(?P<which>上+个?|下+个?|这个?|本)?(?P<unit>周末)", _read_unit),
     _rule(_WEEKDAY_WORDS, r"(?P<which>上+个?|下+个?|这个?|本)(?P<unit>周|星期|礼拜)(?!围|边|期)", _read_unit),
@@ -1016,3 +1027,5 @@ _RULES = (
     _rule("天|日|周|星期|礼拜|月|年|小时|分钟|钟头", _ZH_AMOUNT, _read_duration, certain=False),
 )
 # fmt: on
+#: What the rules look for before they are tried.
+_NEEDED = frozenset[str]().union(*(rule.needs for rule in _RULES))

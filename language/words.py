@@ -24,8 +24,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
-from itertools import groupby, product
-from operator import itemgetter
 
 from domain.patterns import pattern_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
@@ -151,13 +149,16 @@ def forms_of_all(text: str, words: str) -> tuple[str, ...] | None:
 
 def _covered_runs(run: str, wanted: AbstractSet[str]) -> Iterator[str]:
     """The parts of a run that wanted terms cover."""
-    covered = [False] * len(run)
-    for at, length in product(range(len(run)), (1, 2)):
-        if len(piece := run[at : at + length]) == length and piece in wanted:
-            covered[at : at + length] = [True] * length
-    for is_covered, part in groupby(zip(run, covered, strict=True), key=itemgetter(1)):
-        if is_covered:
-            yield "".join(character for character, _ in part)
+    covered = {at for at, character in enumerate(run) if character in wanted}
+    for at in range(len(run) - 1):
+        if run[at : at + 2] in wanted:
+            covered |= {at, at + 1}
+    start = 0
+    for at in range(1, len(run) + 1) if covered else ():
+        if at == len(run) or (at in covered) != (start in covered):
+            if start in covered:
+                yield run[start:at]
+            start = at
 
 
 def fold_text(text: str) -> str:

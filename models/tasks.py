@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from domain import text as texts
 from domain.facts import Change, Fact, NewFact
-from domain.quotations import REFERENCE, outside_quotations, own_words, quotation_spans, without_quotations
+from domain.matters import OpenMatter
+from domain.quotations import outside_quotations, own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
-from language.scripts import Language, estimate_all
+from language.scripts import Language, estimate
 from language.words import terms
 from models.chat import PromptMessage
 from prompts import TEMPLATES, Material, SearchTask, Templates
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 #: The characters of "2026-03-07 17" and "2026-03-07 17:00" before what is said.
 _HOUR, _STAMP = 13, 16
+#: Characters of what was open before.
+_OF_MATTER = 120
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,13 @@ class PersonaTask:
 
 @dataclass(frozen=True)
 class ExtractionTask:
-    """What is shown to extract a window: its messages, those around it, and the ``people`` known, a line each."""
+    """What is shown to extract a window: its messages, those around it, the ``people`` known, and what is open."""
 
     window: Sequence[Message]
     before: Sequence[Message] = ()
     following: Sequence[Message] = ()
     people: Sequence[str] = ()
+    matters: Sequence[OpenMatter] = ()
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,12 @@ class Task:
         """The prompt to extract a window, whose messages are numbered from 1; those around it have a dash."""
         numbers = {message.text_id: number for number, message in enumerate(shown.window, 1)}
         records: list[object] = [{"people": [*map(self._harmless_text, shown.people)]}] if shown.people else []
+        records += (
+            texts.encode_json(
+                f"open {one.number} {one.due_from[:10] or one.said[:10]}: {self._harmless_text(one.words)[:_OF_MATTER]}"
+            )
+            for one in shown.matters
+        )
         day = ""
         for message in (*shown.before, *shown.window, *shown.following):
             spoken = self._message_record(message, longest)
@@ -110,16 +120,15 @@ class Task:
             number = numbers.get(message.text_id, "-")
             records.append(texts.encode_json(f"{number} {spoken['speaker']}: {spoken['text']}"))
             day = date
-        return self._task_prompt(self._templates.notes, records)
+        settled = self._templates.settled.format(**self.names) if shown.matters else ""
+        return self._task_prompt(self._templates.notes, records, settled=settled)
 
     def verification_prompt(self, asked: Sequence[Testimony]) -> tuple[PromptMessage, ...]:
         """The prompt to check statements of one conversation, numbered from 1 in this order.
 
         Each message is shown once, in the order in which they were said.
         """
-        # Of a message that is shown in part for one statement and as a whole for another, the whole.
-        shown = (each for one in asked for each in zip(one.places, one.passage, strict=True))
-        lines = dict(sorted(shown, key=lambda each: len(each[1])))
+        lines = dict(each for one in asked for each in zip(one.places, one.passage, strict=True))
         numbers = {place: number for number, place in enumerate(sorted(lines), 1)}
         records, hour = list[object](), ""
         for place, number in numbers.items():
@@ -131,8 +140,10 @@ class Task:
         for number, one in enumerate(asked, 1):
             rests = _ranges_of([numbers[place] for place in one.places])
             stance = "" if one.stance == "stated" else f" ({one.stance})"
+            rests += ", open" if one.open else ""
             records.append(texts.encode_json(f"{number} m{rests}: {self._harmless_text(one.statement)}{stance}"))
-        return self._task_prompt(self._templates.verify, records)
+        still_open = self._templates.still_open.format(**self.names) if any(one.open for one in asked) else ""
+        return self._task_prompt(self._templates.verify, records, open=still_open)
 
     def forget_prompt(self, window: Sequence[Message], asked: int, longest: int) -> tuple[PromptMessage, ...]:
         """The prompt to read a forget request: messages numbered from 1, and the number of the one ``asked`` about."""
@@ -166,7 +177,7 @@ class Task:
             "refused": tasks.refused if about.refused else "",
         }
         head: dict[str, object] = {"today": self._today, "dates_of_the_conversation": self._days_between(about.spoken)}
-        head |= {"size": estimate_all(about.lines.values()), "limit": about.limit}
+        head |= {"size": estimate("\n".join(about.lines.values())), "limit": about.limit}
         records: list[Mapping[str, object]] = [
             head,
             *([{"people": [*map(self._harmless_text, about.people)]}] if about.people else []),
@@ -277,11 +288,8 @@ class Task:
         speaker = (
             self._harmless_text(message.speaker) or self.names["person" if message.role == "user" else "companion"]
         )
-        words = message.words if message.role == "assistant" else ""
-        for start, end in reversed(quotation_spans(words)):  # an answer that quotes only is not empty
-            words = f"{words[:start]}“…”{words[end:]}"
-        words = REFERENCE.sub(" “…”", words).strip()
-        words = _shorten_text(outside_quotations(words) or own_words(message), longest)
+        own = message.role == "assistant"  # an answer that quotes only is not empty
+        words = _shorten_text(outside_quotations(message.words, "“…”") if own else own_words(message), longest)
         day = None if message.undated else day_of(message.timestamp)
         when = {"date": UNKNOWN_DATE if message.undated else date_of(message.timestamp)}
         when |= {"weekday": weekday_in(self.language, day)} if day else {}

@@ -479,9 +479,12 @@ class CandidateSearch:
             if len(self._table) > _WHOLE and any(vector is not None for vector in vectors):
                 searched = pool.submit(searched).result
             self._read_words(words_asked)
+            read = partial(self._read_postings, "message")
+            hidden = self._hidden_rows
+            worded = [_find_words(self._table, read(each.terms), each.faint, hidden) for each in asked]
             gathered = [
-                cache(partial(self._gather, each, self._match_words(each), at, searched))
-                for at, each in enumerate(asked)
+                cache(partial(self._gather, each, found, at, searched))
+                for at, (each, found) in enumerate(zip(asked, worded, strict=True))
             ]
             nothing = np.zeros(0, np.int64)
             ahead(
@@ -496,10 +499,6 @@ class CandidateSearch:
         there = [vector for vector in vectors if vector is not None]
         found = iter(zip(*(self._nearest(there, kind) for kind in _KINDS), strict=True))
         return [({}, {}) if vector is None else next(found) for vector in vectors]
-
-    def _match_words(self, asked: Question) -> FoundWords:
-        postings = self._read_postings("message", asked.terms)
-        return _find_words(self._table, postings, asked.faint, self._hidden_rows)
 
     def _gather(
         self, asked: Question, found: FoundWords, at: int, searched: Callable[[], Sequence[Sequence[_Similarities]]]
@@ -604,7 +603,19 @@ class CandidateSearch:
         return _WHOLE if len(self._table) <= _WHOLE else _ROWS // max(len(terms), _FEW_TERMS)
 
     def _find_fitting(self, table: WordTable, terms: Sequence[str]) -> tuple[Numbers, Floats]:
-        return _best_fitting(self._read_postings(table, terms), self._totals[table])
+        """The rows that fit best, ascending, and how well: the sum over terms of idf * tf / (tf + 1.2)."""
+        postings = self._read_postings(table, terms).values()
+        sizes = np.array([len(posting.seqs) for posting in postings], np.int64)
+        if not sizes.sum():
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        rows = np.concatenate([posting.seqs for posting in postings])
+        size = int(rows.max()) + 1
+        seqs = _unique_rows(rows, size)
+        weight = np.repeat(ranking.rarity(sizes.astype(np.float32), self._totals[table]), sizes)
+        counts = np.concatenate([posting.counts for posting in postings])
+        scored = np.bincount(_find_places(seqs, rows, size), weight * counts / (counts + 1.2)).astype(np.float32)
+        best = np.sort(np.argpartition(scored, -_FITTING)[-_FITTING:]) if len(seqs) > _FITTING else slice(None)
+        return seqs[best], scored[best]
 
     def _meant_speakers(self, asked: Question, rows: Numbers) -> Floats:
         """1 for a message of the speaker whom the question names first, less for others it names."""
@@ -676,16 +687,10 @@ class CandidateSearch:
         most = _NEAR_TURNS if len(self._table) <= _WHOLE else _BY_VECTORS
         most = most + len(self._hidden.messages or ()) if kind == "conversation" else _NEAR_SUMMARIES
         keys = [(vector.tobytes(), kind) for vector in vectors]
-        if new := {key: vector for key, vector in zip(keys, vectors, strict=True) if key not in self._near}:
-            found = self._search_vectors([*new.values()], kind, most)
-            self._near |= dict(zip(new, found, strict=True))
+        new = {key: vector for key, vector in zip(keys, vectors, strict=True) if key not in self._near}
+        if new:
+            self._near |= dict(zip(new, self._search_vectors([*new.values()], kind, most), strict=True))
         return [self._near[key] for key in keys]
-
-    def _summary_similarity(self, hits: _Similarities, sessions: Numbers) -> Floats | None:
-        """(S,) the similarity of each session's summary; at least the lowest returned."""
-        if not hits:
-            return None
-        return _scores_by_number(self._by_number("summary", hits), sessions, min(hits.values()))
 
     def _search_vectors(self, vectors: Sequence[Vector], kind: Kind, limit: int) -> Sequence[_Similarities]:
         if self._vectors is None:
@@ -704,6 +709,12 @@ class CandidateSearch:
             if hits and hits[0].number is not None:
                 self._keep_numbers(kind, {hit.text_id: hit.number for hit in hits if hit.number is not None})
         return [{hit.text_id: hit.similarity for hit in hits} for hits in found]
+
+    def _summary_similarity(self, hits: _Similarities, sessions: Numbers) -> Floats | None:
+        """(S,) the similarity of each session's summary; at least the lowest returned."""
+        if not hits:
+            return None
+        return _scores_by_number(self._by_number("summary", hits), sessions, min(hits.values()))
 
     def _short_rows(self, rows: Sequence[int]) -> set[int]:
         """The rows that are short, so that their vectors include the message before. Each is read once."""
@@ -745,21 +756,6 @@ def _compare_with_background(
     compared = similar if messages <= _WHOLE else np.append(unrelated, similar.max()).astype(np.float32)
     best = np.sort(similar)[-_BEST:]
     return ranking.clarity(compared), float(best.mean() - unrelated.max())
-
-
-def _best_fitting(postings: Mapping[str, Postings], total: int) -> tuple[Numbers, Floats]:
-    """The rows that fit best, ascending, and how well: the sum over terms of idf * tf / (tf + 1.2)."""
-    sizes = np.array([len(posting.seqs) for posting in postings.values()], np.int64)
-    if not sizes.sum():
-        return np.zeros(0, np.int64), np.zeros(0, np.float32)
-    rows = np.concatenate([posting.seqs for posting in postings.values()])
-    size = int(rows.max()) + 1
-    seqs = _unique_rows(rows, size)
-    weight = np.repeat(ranking.rarity(sizes.astype(np.float32), total), sizes)
-    counts = np.concatenate([posting.counts for posting in postings.values()])
-    scored = np.bincount(_find_places(seqs, rows, size), weight * counts / (counts + 1.2)).astype(np.float32)
-    best = np.sort(np.argpartition(scored, -_FITTING)[-_FITTING:]) if len(seqs) > _FITTING else slice(None)
-    return seqs[best], scored[best]
 
 
 def _scores_by_number(scored: Mapping[int, float], numbers: Numbers, otherwise: float = 0.0) -> Floats:

@@ -8,7 +8,7 @@ looked for. A long turn is cut to what was found in it; a neighbour comes along 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -34,7 +34,7 @@ from language.words import matching_forms, terms
 from recall.annotations import KnownFacts, cost_of, cost_of_annotations, cost_of_facts
 from recall.candidates import Candidates, CandidateSearch, MessageTable
 from recall.questions import seeks_reply
-from recall.ranking import Floats, Ranked
+from recall.ranking import Ranked
 from storage.repositories import Repositories
 
 #: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
@@ -135,6 +135,7 @@ def cut(scores: Sequence[float], count: int, *, share: float) -> int:
     return sum(score >= floor for score in scores[:count])
 
 
+@dataclass(frozen=True)
 class Selector:
     """Reads what is selected from the archive; what is no longer there is left out.
 
@@ -142,22 +143,13 @@ class Selector:
     in the context already.
     """
 
-    def __init__(
-        self,
-        archive: Repositories,
-        table: MessageTable,
-        limits: RecallLimits,
-        known: KnownFacts,
-        search: CandidateSearch,
-        *,
-        cutting: bool,
-    ) -> None:
-        self._archive = archive
-        self._table = table
-        self._limits = limits
-        self._known = known
-        self._search = search
-        self._cutting = cutting
+    archive: Repositories
+    table: MessageTable
+    limits: RecallLimits
+    known: KnownFacts
+    search: CandidateSearch
+    _: KW_ONLY
+    cutting: bool
 
     def select(
         self, searches: Sequence[RankedSearch], facts: Sequence[RecalledFact] = (), fact_budget: int = 0
@@ -168,11 +160,16 @@ class Selector:
         """
         if not searches and not facts:
             return Selected()
-        offered = fit_budget(facts, cost_of, int((fact_budget or self._limits.tokens) * _FACTS))
-        laid = self._laid(searches)
-        summaries = self._summaries(searches)
+        offered = fit_budget(facts, cost_of, int((fact_budget or self.limits.tokens) * _FACTS))
+        # The words that were searched for, each as rare as it is.
+        sought = {
+            term: float(weight)
+            for found in searches
+            for term, weight in zip(found.searched.terms, found.searched.evidence.rarity, strict=True)
+        }
+        laid, summaries = self._laid(searches, sought), self._summaries(searches, sought)
         recorded = [one.session_id for one in summaries]
-        left = self._limits.tokens - FRAME - sum(map(_cost_of_summary, summaries))
+        left = self.limits.tokens - FRAME - sum(map(_cost_of_summary, summaries))
         marked = bool(laid.marks) or any(one.annotations for one in summaries)
         days = {row: (message.session_id, message.timestamp[:10]) for row, message in laid.read.items()}
         missing = offered
@@ -180,8 +177,8 @@ class Selector:
             budget, before = left - cost_of_facts(missing, marked=marked), len(missing)
             chosen = choose([*laid.best], laid.around, laid.cost, budget, days, recorded)
             # The facts that what is shown anyway does not tell whole, and those that took the place of another.
-            shown, newer = [laid.read[row].text_id for row in chosen], self._known.newer
-            missing = [fact for fact in missing if fact.text_id in newer or not self._known.is_covered(fact, shown)]
+            shown, newer = [laid.read[row].text_id for row in chosen], self.known.newer
+            missing = [fact for fact in missing if fact.text_id in newer or not self.known.is_covered(fact, shown)]
             if len(missing) == before:
                 break
         hits = tuple(laid.read[row].text_id for row in laid.best if chosen.get(row))
@@ -194,40 +191,42 @@ class Selector:
         the input found alone beside what came before it counts a little more: what both find is the likelier.
         """
         best: dict[int, _Best] = {}
-        for found in searches:
-            rows, scores = found.searched.pool.rows, _above(found)
-            first = scores.argsort(kind="stable")[::-1][: self._limits.messages]
+        above = [
+            found.ranked.messages - (found.ranked.messages.mean() if len(found.ranked.messages) else 0)
+            for found in searches
+        ]
+        for found, scores in zip(searches, above, strict=True):
+            rows = found.searched.pool.rows
+            first = scores.argsort(kind="stable")[::-1][: self.limits.messages]
             for row, score, at in zip(rows[first].tolist(), scores[first].tolist(), first.tolist(), strict=True):
-                if row not in best or best[row].score < score:
-                    best[row] = _Best(score, found, at)
-        for found in searches if len(searches) > 1 else ():
-            if found.searched.asked.alone:
-                at_of = {row: at for at, row in enumerate(found.searched.pool.rows.tolist()) if row in best}
-                scores = _above(found)
-                for row, at in at_of.items():
-                    score, where, place = best[row]
-                    best[row] = _Best(score + _BOTH * float(scores[at]), where, place)
+                known = best.get(row)
+                best[row] = known if known and known.score >= score else _Best(score, found, at)
+        for found, scores in zip(searches, above, strict=True) if len(searches) > 1 else ():
+            rows = found.searched.pool.rows.tolist() if found.searched.asked.alone else []
+            for row, at in {row: at for at, row in enumerate(rows) if row in best}.items():
+                score, where, place = best[row]
+                best[row] = _Best(score + _BOTH * float(scores[at]), where, place)
         order = sorted(best, key=lambda row: (-best[row].score, self._place_of(row)))
-        count = self._limits.messages
-        if self._cutting:
-            count = cut([best[row].score for row in order], count, share=self._limits.share)
+        count = self.limits.messages
+        if self.cutting:
+            count = cut([best[row].score for row in order], count, share=self.limits.share)
         return {row: best[row] for row in order[:count]}
 
     def read_ahead(self, searches: Sequence[RankedSearch], also: Sequence[int]) -> None:
         """Read what ``select`` mostly reads, and the messages ``also``; for ``Database.ahead``."""
-        ahead, table, facts = self._archive.database.ahead, self._table, self._archive.facts
+        ahead, table, facts = self.archive.database.ahead, self.table, self.archive.facts
         best = np.array([*self._best_messages(searches)], np.int64)
-        lacking = best[(table.length[best] <= _LITTLE) | (~table.by_user[best] & self._known.has_any)]
+        lacking = best[(table.length[best] <= _LITTLE) | (~table.by_user[best] & self.known.has_any)]
         beside = np.concatenate([table.previous[lacking], table.next[lacking]])
         numbers: list[int] = table.seq[np.concatenate([best, beside[beside >= 0]])].tolist()
         order = [*self._best_sessions(searches)]
-        read_summaries = partial(self._archive.summaries.of_sessions, order)
-        ahead(lambda: self._search.read_messages([*dict.fromkeys([*numbers, *also])]), read_summaries)
-        if self._known.has_any:
+        read_summaries = partial(self.archive.summaries.of_sessions, order)
+        ahead(lambda: self.search.read_messages([*dict.fromkeys([*numbers, *also])]), read_summaries)
+        if self.known.has_any:
             _, read, _ = self._read_best(searches)
             ids = {message.text_id for message in read.values()} | {*self._answered(read).values()}
             texts = read_summaries()
-            sessions = sorted([texts[one].session_id for one in order if one in texts][: self._limits.sessions])
+            sessions = sorted([texts[one].session_id for one in order if one in texts][: self.limits.sessions])
             ahead(partial(facts.of_messages, sorted(ids)), partial(facts.of_sessions, sessions))
 
     def _read_best(
@@ -241,15 +240,15 @@ class Selector:
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
         return best, read, around
 
-    def _laid(self, searches: Sequence[RankedSearch]) -> _Laid:
+    def _laid(self, searches: Sequence[RankedSearch], sought: Mapping[str, float]) -> _Laid:
         """The best turns with what they need to be understood, cut, and what became of what they say."""
         best, read, around = self._read_best(searches)
-        sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
+        room = {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(message.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, message in read.items()}
         marks: Mapping[str, tuple[Annotation, ...]] = {}
-        if self._known.has_any:
+        if self.known.has_any:
             shown = [replace(message, text=PREFIX[message.role] + said[row]) for row, message in read.items()]
-            marks = self._known.annotations_of_messages(shown, self._answered(read))
+            marks = self.known.annotations_of_messages(shown, self._answered(read))
         cost = {
             row: cost_of_text(said[row]) + cost_of_annotations(marks.get(message.text_id, ()))
             for row, message in read.items()
@@ -258,7 +257,7 @@ class Selector:
 
     def _answered(self, read: Mapping[int, Message]) -> dict[str, str]:
         """The id of what each reply among these turns answers."""
-        before = {row: int(self._table.previous[row]) for row, message in read.items() if message.role == "assistant"}
+        before = {row: int(self.table.previous[row]) for row, message in read.items() if message.role == "assistant"}
         asked = dict(read) | self._read({row for row in before.values() if row >= 0} - read.keys())
         return {
             read[row].text_id: asked[near].text_id
@@ -292,8 +291,8 @@ class Selector:
 
     def _read(self, rows: Iterable[int]) -> dict[int, Message]:
         """The turns of rows, as far as they are still there and say anything."""
-        numbers = {row: int(self._table.seq[row]) for row in rows}
-        read = {message.seq: as_memory(message) for message in self._search.read_messages(list(numbers.values()))}
+        numbers = {row: int(self.table.seq[row]) for row in rows}
+        read = {message.seq: as_memory(message) for message in self.search.read_messages(list(numbers.values()))}
         return {row: read[seq] for row, seq in numbers.items() if seq in read and read[seq].words.strip()}
 
     def _company(self, row: int, message: Message, *, replies: bool) -> list[int]:
@@ -303,37 +302,37 @@ class Selector:
         """
         said = message.words.strip()
         if replies and message.role == "user":
-            return [int(self._table.next[row])] if self._table.next[row] >= 0 else []
+            return [int(self.table.next[row])] if self.table.next[row] >= 0 else []
         if size_of(said) >= _SHORT:
             return []
-        beside = self._table.next[row] if said.endswith(("?", "？")) else self._table.previous[row]
+        beside = self.table.next[row] if said.endswith(("?", "？")) else self.table.previous[row]
         return [int(beside)] if beside >= 0 else []
 
     def _place_of(self, row: int) -> tuple[int, int]:
         """Where a turn was said: its session, and its place in it."""
-        return int(self._table.session[row]), int(self._table.place[row])
+        return int(self.table.session[row]), int(self.table.place[row])
 
     def _best_sessions(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The numbers of the sessions whose summaries are looked up, best first."""
         best: dict[int, _Best] = {}
-        most = self._limits.sessions * _SPARE
+        most = self.limits.sessions * _SPARE
         for found in searches:
             sessions, scores = found.searched.sessions, found.ranked.sessions
             for at in (-scores).argsort(kind="stable")[:most].tolist():
                 session, score = int(sessions[at]), float(scores[at])
-                if session not in best or best[session].score < score:
-                    best[session] = _Best(score, found, at)
-        best.pop(-1 if self._search.present is None else self._search.present, None)
+                known = best.get(session)
+                best[session] = known if known and known.score >= score else _Best(score, found, at)
+        best.pop(-1 if self.search.present is None else self.search.present, None)
         return {one: best[one] for one in sorted(best, key=lambda session: (-best[session].score, session))[:most]}
 
-    def _summaries(self, searches: Sequence[RankedSearch]) -> tuple[RecalledSummary, ...]:
+    def _summaries(self, searches: Sequence[RankedSearch], sought: Mapping[str, float]) -> tuple[RecalledSummary, ...]:
         best = self._best_sessions(searches)
-        texts = self._archive.summaries.of_sessions([*best])
-        sought, there = _sought(searches), [session for session in best if session in texts]
-        read = [_summarised(texts[one], best[one], sought) for one in there[: self._limits.sessions]]
-        marks = self._known.annotations_of_summaries(read)
+        texts = self.archive.summaries.of_sessions([*best])
+        there = [session for session in best if session in texts]
+        read = [_summarised(texts[one], best[one], sought) for one in there[: self.limits.sessions]]
+        marks = self.known.annotations_of_summaries(read)
         kept: list[RecalledSummary] = []
-        left, left_with_marks = (int(self._limits.tokens * share) for share in (_SUMMARIES, _MARKED_SUMMARIES))
+        left, left_with_marks = (int(self.limits.tokens * share) for share in (_SUMMARIES, _MARKED_SUMMARIES))
         for plain in read:
             one = replace(plain, annotations=marks.get(plain.session_id, ()))
             # Annotations do not take the place of another summary.
@@ -392,24 +391,9 @@ def _summarised(summary: Summary, where: _Best, sought: Mapping[str, float]) -> 
     )  # fmt: skip
 
 
-def _sought(searches: Sequence[RankedSearch]) -> dict[str, float]:
-    """The words that were searched for, each as rare as it is."""
-    return {
-        term: float(weight)
-        for found in searches
-        for term, weight in zip(found.searched.terms, found.searched.evidence.rarity, strict=True)
-    }
-
-
 def _cost_of_summary(summary: RecalledSummary) -> int:
     """Tokens of a record that holds nothing but this summary with its marks."""
     return cost_alone(summary.text) + cost_of_annotations(summary.annotations)
-
-
-def _above(found: RankedSearch) -> Floats:
-    """How far each turn stands above the mean of its pool."""
-    scores = found.ranked.messages
-    return scores - scores.mean() if len(scores) else scores
 
 
 def _why(best: _Best, said: str) -> Why:

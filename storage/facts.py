@@ -173,6 +173,7 @@ _FACT_COLUMNS = (
     " f.replaced_by, f.corrected, f.doubtful_since, f.kept, f.decided, coalesce(n.importance, 5),"
     " coalesce(n.topic, ''), f.learned_as, f.verified"
 )
+_COLUMNS = 32
 _FACT = f"SELECT {_FACT_COLUMNS} FROM fact f LEFT JOIN note n ON n.seq = f.note WHERE f.window_id <> ''"
 _INFERRED = "f.verified = 0 AND f.learned_as = 'inferred'"
 _KNOWN = f"{_FACT} AND NOT ({_INFERRED})"
@@ -353,21 +354,22 @@ class Facts:
         return name if name and not self._is_shared(corrected) else None
 
     def _group_by(self, column: Literal["text_id", "session_id"], values: Sequence[str]) -> dict[str, list[Fact]]:
-        query = (
-            f"SELECT DISTINCT r.fact, c.{column} FROM conversation c JOIN fact_message r ON r.message = c.seq"
-            f" WHERE c.{column} IN {EACH}"
-        )
-        rests = [(int(row[0]), str(row[1])) for row in self.database.run(query, list(values))] if values else []
-        numbers = list({number for number, _ in rests})
-        facts = {fact.number: fact for fact in self.with_numbers(numbers) if fact.basis != "inferred"}
-        found: dict[str, list[Fact]] = defaultdict(list)
-        for number, value in sorted(rests):
-            if number in facts:
-                found[value].append(facts[number])
-        return dict(found)
+        if not values:
+            return {}
+        resting = "JOIN fact_message r ON r.fact = f.seq JOIN conversation c ON c.seq = r.message WHERE"
+        query = _FACT.replace(" FROM", f", c.{column} FROM", 1).replace("WHERE", resting, 1)
+        found: dict[str, dict[int, Fact]] = defaultdict(dict)
+        for fact, row in self._read_rows(f"{query} AND c.{column} IN {EACH} ORDER BY f.seq", list(values)):
+            if fact.basis != "inferred":
+                found[row[-1]][fact.number] = fact
+        return {value: [*facts.values()] for value, facts in found.items()}
 
     def _read_facts(self, query: str, *values: object) -> list[Fact]:
-        run, quoted = self.database.run, _QUOTES.format(query.replace(_FACT_COLUMNS, "f.seq", 1))
+        return [fact for fact, _ in self._read_rows(query, *values)]
+
+    def _read_rows(self, query: str, *values: object) -> list[tuple[Fact, Row]]:
+        """The fact of each row, which may have more columns."""
+        run, quoted = self.database.run, _QUOTES.format(f"SELECT f.seq{query[query.index(' FROM') :]}")
         self.database.ahead(partial(run, query, *values), partial(run, quoted, *values), self.corrected_names)
         rows = run(query, *values)
         # The messages that they rest on, in order, each with the words of it that were quoted.
@@ -375,8 +377,9 @@ class Facts:
         for number, *quote in run(quoted, *values) if rows else ():
             quotes[number].append(Quote(*quote))
         facts = [_fact_of_row(row, quotes[row[0]]) for row in rows]
-        names = self.corrected_names() if rows else ()
-        return [with_right_names(fact, names) for fact in facts] if names else facts
+        if names := self.corrected_names() if rows else ():
+            facts = [with_right_names(fact, names) for fact in facts]
+        return [*zip(facts, rows, strict=True)]
 
     def _is_shared(self, corrected: CorrectedValue) -> bool:
         """Whether somebody else is called by the name that was wrong."""
@@ -492,7 +495,7 @@ def messages_under(
 
 def _fact_of_row(row: Row, quotes: Sequence[Quote]) -> Fact:
     """A fact out of a row of ``_FACT``: its columns are the fields of a fact, but for the slot and the messages."""
-    *values, learned_as, verified = row
+    *values, learned_as, verified = row[:_COLUMNS]
     values[8:10] = [Slot(row[8], row[9])]
     values.insert(14, tuple(one.message for one in quotes))
     for at in (9, 24, 26):

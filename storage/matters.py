@@ -1,8 +1,7 @@
 """What is open between the two, and when the companion last spoke first.
 
 A matter rests on one message and goes with it, also where that is hidden. It is stored with the facts of its window and
-taken back with them. What became of it is computed by ``facts.matters`` from all that was said since, each message read
-once: up to which one is noted in the commit of what became of it, and void once messages came back or moved.
+taken back with them. What became of it is decided where a later window is read, and by ``facts.matters``.
 """
 
 from __future__ import annotations
@@ -19,10 +18,7 @@ from storage.messages import Messages
 
 #: In ``meta``: when the companion last spoke first, and how many such greetings in a row got no answer.
 _GREETING = "greeting"
-#: In ``meta``: the generation of the messages, the last message that was read, and the last matter it was read for.
-_SETTLED = "settled"
-#: So many messages before those to be read are read again: what a short answer is about.
-_BEFORE = 5
+_UNVERIFIED: tuple[MatterStatus] = ("unverified",)
 _MATTER = (
     "SELECT m.seq, m.kind, c.text_id, m.message, c.role, c.timestamp, c.text, m.due_from, m.due_to, m.precision,"
     " m.yearly, m.sensitivity, m.key, m.next_review, m.expires, m.status, m.asked, m.asked_at, m.shown,"
@@ -31,7 +27,8 @@ _MATTER = (
 )
 _INSERT = (
     "INSERT INTO open_matter (seq, window_id, message, quote_start, quote_end, kind, due_from, due_to, precision,"
-    " yearly, sensitivity, key, next_review, expires, stored_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " yearly, sensitivity, key, next_review, expires, stored_at, status)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -60,26 +57,11 @@ class Matters:
         )
         return not numbers or self.database.run(query, list(numbers))[0][0] == len(numbers)
 
-    def said_since(self, matters: Sequence[OpenMatter], most: int) -> tuple[list[Message], str]:
-        """What was said since these matters and was not settled yet, in the order in which it was stored.
-
-        Of the last ``most`` messages; and the mark for ``note_settled``, "" where nothing is new.
-        """
-        last, generation = self.messages.highest_number(), self.messages.generation()
-        noted, upto, number = json.loads(read_meta(self.database, _SETTLED) or "[-1, 0, 0]")
-        newest = max((one.number for one in matters), default=0)
-        if noted != generation:
-            upto = number = 0
-        if not matters or (last <= upto and newest <= number):
-            return [], ""
-        first = min(max(one.place, upto + 1 - _BEFORE if one.number <= number else 0) for one in matters)
-        said = self.messages.stored_after(max(first - 1, last - most), most)
-        return said, json.dumps([generation, last, max(newest, number)])
-
-    def note_settled(self, mark: str) -> None:
-        """Note that all of this was read."""
-        with self.database.write():
-            set_meta(self.database, _SETTLED, mark)
+    def unverified_in(self, window: str) -> list[OpenMatter]:
+        """The matters of a window of which no model has said yet that they are open."""
+        query = "SELECT seq FROM open_matter WHERE status = 'unverified' AND window_id = ?"
+        numbers = {row[0] for row in self.database.run(query, window)}
+        return [one for one in self.with_status(_UNVERIFIED) if one.number in numbers] if numbers else []
 
     def add(
         self, tx: Transaction, window: str, matters: Sequence[NewMatter], messages: Mapping[str, Message], now: str
@@ -94,7 +76,7 @@ class Matters:
         rows = [
             (first + at, window, messages[one.message].seq, one.start, one.end, one.kind,
              one.due_from, one.due_to, one.precision, one.yearly, one.sensitivity, one.key, one.next_review,
-             one.expires, now)
+             one.expires, now, one.status)
             for at, one in enumerate(new)
         ]  # fmt: skip
         tx.many(_INSERT, rows)

@@ -201,6 +201,11 @@ class Messages:
         """The next messages of all sessions, in the order in which they were stored."""
         return self._read_messages(f"{MESSAGE} WHERE c.seq > ? ORDER BY c.seq LIMIT ?", seq, most)
 
+    def unread_after(self, seq: int, most: int) -> list[Message]:
+        """The newest messages of all sessions behind this one that no extraction has read, in the same order."""
+        query = f"{MESSAGE} WHERE c.seq > ? AND {UNREAD} ORDER BY c.seq DESC LIMIT ?"
+        return self._read_messages(query, seq, most)[::-1]
+
     def batches(self, size: int) -> Iterator[list[Message]]:
         """All messages in that order, so many at a time."""
         last = 0

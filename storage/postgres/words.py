@@ -60,15 +60,19 @@ class PostgresWords:
         for seq, terms in tx.run(query, table, list(seqs)) if seqs else ():
             for term in terms:
                 gone[term, seq // _BLOCK].add(seq % _BLOCK)
-        for (term, block), places in sorted(gone.items()):
-            key = (table, term, block)
-            ((data,),) = tx.run("SELECT data FROM posting WHERE shelf = ? AND term = ? AND block = ?", *key)
-            left = [one for one in _unpacked(data) if one & (_BLOCK - 1) not in places]
+        kept, empty = [], []
+        found = f"SELECT term, block, data FROM posting WHERE shelf = ? AND term IN {EACH} AND block IN {EACH}"
+        terms, blocks = (sorted({key[at] for key in gone}) for at in (0, 1))
+        for term, block, data in self._database.run(found, table, terms, blocks) if gone else ():
+            left = [one for one in _unpacked(data) if one & (_BLOCK - 1) not in gone[term, block]]
+            if len(left) * 2 == len(data):
+                continue  # another block of this term
             if left:
-                kept = "UPDATE posting SET n = ?, data = ? WHERE shelf = ? AND term = ? AND block = ?"
-                tx.do(kept, len(left), _packed(left), *key)
+                kept.append((len(left), _packed(left), table, term, block))
             else:
-                tx.do("DELETE FROM posting WHERE shelf = ? AND term = ? AND block = ?", *key)
+                empty.append((table, term, block))
+        tx.many("UPDATE posting SET n = ?, data = ? WHERE shelf = ? AND term = ? AND block = ?", kept)
+        tx.many("DELETE FROM posting WHERE shelf = ? AND term = ? AND block = ?", empty)
         tx.many(f"DELETE FROM {table}_length WHERE seq = ?", [(seq,) for seq in seqs])
 
     def optimize(self, tx: Transaction) -> None:

@@ -440,7 +440,8 @@ class SqliteDatabase:
                 raise
             with self._decoding_leniently():
                 rows = self._connection.execute(sql, passed).fetchall()
-        self._log_statement(act, sql, passed, rows)
+        if self._log.isEnabledFor(logging.DEBUG):
+            self._log_statement(act, sql, passed, rows)
         return rows
 
     @contextmanager
@@ -452,9 +453,8 @@ class SqliteDatabase:
             self._connection.text_factory = str
 
     def _log_statement(self, act: str, sql: str, values: Sequence[object], rows: Sequence[Row]) -> None:
-        if self._log.isEnabledFor(logging.DEBUG):
-            found = "" if act == "write" else f"\n  -> {[_printable_values(row) for row in rows]}"
-            self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _printable_values(values), found)
+        found = "" if act == "write" else f"\n  -> {[_printable_values(row) for row in rows]}"
+        self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _printable_values(values), found)
 
     # -- the file ------------------------------------------------------------------------------------------------
 

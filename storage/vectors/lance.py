@@ -11,11 +11,13 @@ import logging
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -48,10 +50,12 @@ _INDEX_CACHE = 128 << 20
 _METADATA_CACHE = 32 << 20
 #: glibc keeps a heap for each thread and LanceDB has many: two heaps halve what a large table holds resident.
 _ARENA_MAX, _ARENAS = -8, 2
+#: A client of a service, of which LanceDB needs nothing but types; importing the rest takes half of its import.
+_SERVICE = "lance_namespace_urllib3_client"
 
 
 def connect(folder: Path, session: Any = None) -> Any:
-    """A connection with the caches of a ``session``, or with none. The import takes a second, so it waits until here.
+    """A connection with the caches of a ``session``, or with none. LanceDB is imported here, which takes time.
 
     LanceDB caches 32 KB for every commit, of versions that no one asks for again: caches are for what is searched on
     the disk. Raises StorageError ``index.folder_name`` where no try will ever succeed.
@@ -99,6 +103,12 @@ def load() -> None:
     os.environ.setdefault("LANCEDB_LOG", "error")
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
+    if sys.modules.keys().isdisjoint(("lancedb", _SERVICE)) and (package := find_spec(_SERVICE)):
+        # An empty package: its modules of types can be imported, what it would import on its own is not.
+        sys.modules[_SERVICE] = module_from_spec(package)
+        with suppress(ImportError, AttributeError):
+            import_module("lancedb")
+        del sys.modules[_SERVICE]
     import_module("lancedb")
 
 

@@ -82,39 +82,28 @@ def test_what_is_noted_of_a_matter_is_kept(store: Store, teller: Teller) -> None
     assert store.of.matters.greeting() == (at(95), 1)
 
 
-def test_what_was_said_since_a_matter_is_read_from_it_on_the_newest_of_it(store: Store, teller: Teller) -> None:
-    first, second = teller.say("s1", WORDS), teller.say("s1", "It rains.")
+def test_what_no_window_has_read_is_read_of_all_sessions_on_the_newest_of_it(store: Store, teller: Teller) -> None:
+    store.start("s2", at(1))
+    first, second, third = (teller.say(session, WORDS) for session in ("s1", "s2", "s1"))
     learn(store, first)
-    since, _ = store.of.matters.said_since(matters(store), 10)
-    assert [one.text_id for one in since] == [one.text_id for one in (*first.messages, *second.messages)]
-    newest, _ = store.of.matters.said_since(matters(store), 1)
-    assert [one.text_id for one in newest] == [second.assistant.text_id]
+    ids = [one.text_id for one in (*second.messages, *third.messages)]
+    assert [one.text_id for one in store.messages.unread_after(0, 10)] == ids
+    assert [one.text_id for one in store.messages.unread_after(0, 1)] == ids[-1:]
+    assert [one.text_id for one in store.messages.unread_after(second.assistant.seq, 10)] == ids[2:]
 
 
-def test_what_was_settled_is_read_no_more_until_it_is_new_or_messages_came_back(store: Store, teller: Teller) -> None:
-    first = teller.say("s1", WORDS)
-    learn(store, first)
-    rain = [teller.say("s1", f"It rains for day {number}.") for number in range(20)]
-
-    def read() -> int:
-        said, mark = store.of.matters.said_since(matters(store), 5_000)
-        if mark:
-            store.of.matters.note_settled(mark)
-        return len(said)
-
-    assert [read(), read()] == [42, 0]
-    teller.say("s1", "It rains still.")
-    assert read() == 2 + 5  # with what a short answer may be about
-    learn(store, rain[9], new_matter(rain[9], key="rain"))
-    assert read() == 24  # all that was said since it
-    assert read() == 0
-    store.rounds.hide([rain[3].user.text_id])
-    store.rounds.unhide([rain[3].user.text_id])
-    assert [read(), read()] == [44, 0]
-    taken = store.rounds.undo("s1", 2)
-    assert read() == 0
-    store.rounds.redo(taken)
-    assert [read(), read()] == [44, 0]
+def test_a_matter_of_which_no_model_has_said_that_it_is_open_is_found_by_its_window(
+    store: Store, teller: Teller
+) -> None:
+    spoken, other = teller.say("s1", WORDS), teller.say("s1", WORDS)
+    learn(store, spoken, new_matter(spoken, status="unverified"))
+    learn(store, other, new_matter(other, status="unverified"))
+    assert matters(store) == []
+    (found,) = store.of.matters.unverified_in(window_of(spoken).name)
+    assert found.place == spoken.user.seq
+    store.of.matters.set_status(found.number, "pending", "", found.next_review)
+    assert store.of.matters.unverified_in(window_of(spoken).name) == []
+    assert [one.number for one in matters(store)] == [found.number]
 
 
 def test_a_matter_goes_with_its_message_its_window_or_when_that_is_hidden(store: Store, teller: Teller) -> None:

@@ -694,3 +694,57 @@ def test_a_bare_denial_refutes_what_was_asked(names: Names, question: str, answe
 )
 def test_a_feast_that_names_a_thing_stays_as_it_was_said(value: str, shown: str) -> None:
     assert TextFigures("国庆去苏州，带中秋月饼", date(2026, 9, 1), ahead=True).with_values(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "fact", "statement"),
+    [
+        (
+            "One book you'd take?", "It's the one where you're alone awake in a sleeping house.",
+            {"statement": "Juniper says it is the one where you are alone awake in a sleeping house.",
+             "attribute": "opinion of the book", "value": "the one where you're alone awake in a sleeping house"},
+            "Juniper: opinion of the book “the one where you're alone awake in a sleeping house”",
+        ),
+        (
+            "哪本书最好？", "那本让你一个人在睡着的房子里醒着的书。",
+            {"statement": "老友说那是让你一个人醒着的书。", "attribute": "对书的看法",
+             "value": "那本让你一个人在睡着的房子里醒着的书"},
+            "老友: 对书的看法 “那本让你一个人在睡着的房子里醒着的书”",
+        ),
+        (
+            "Hi.", "I owe you a question, first thing: how did the speech go?",
+            {"statement": "Juniper asked Mara first thing how the speech went.", "attribute": "promise",
+             "value": "kept: asked first thing how the speech went"},
+            "Juniper asked Mara first thing how the speech went.",
+        ),
+        (
+            "好久不见。", "演讲讲得怎么样了呢？",
+            {"statement": "老友一上来就问陈默演讲讲得怎么样了。", "attribute": "承诺", "value": "问演讲怎么样"},
+            "老友一上来就问陈默演讲讲得怎么样了。",
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_companion_says_of_anyone_or_asks_is_stated_of_it(
+    said: str, answer: str, fact: dict[str, str], statement: str
+) -> None:
+    names = MARA if answer.isascii() else CHEN
+    who = {"subject": names.companion[0], "about": "companion", "quotes": (QuoteDraft(2, answer),)}
+    more = {"attribute": fact["attribute"], "value": fact["value"]}
+    found = checked(fact_draft(fact["statement"], 2, **who, **more), talk("2025-05-17", said, f"> {answer}"), names)
+    assert [(one.restatement, one.stance, bool(one.attribute)) for one in found.facts] == [(statement, "stated", True)]
+
+
+@pytest.mark.parametrize(
+    ("said", "given", "kept"),
+    [
+        ("Tom's birthday came and went. It was all right, I baked bread.",
+         "Tom's birthday, 2025-11-03, was all right for Mara; she baked bread.",
+         "Tom's birthday was all right for Mara; she baked bread."),
+        ("赵磊的生日过去了，还好，我烤了面包。", "赵磊的生日（11月3日）过去了，陈默烤了面包。",
+         "赵磊的生日过去了，陈默烤了面包。"),
+    ],
+)  # fmt: skip
+def test_a_date_that_is_only_added_to_a_statement_costs_only_itself(said: str, given: str, kept: str) -> None:
+    names = MARA if said.isascii() else CHEN
+    draft = fact_draft(given, 1, subject=names.person[0], attribute="day", value="", quotes=(QuoteDraft(1, said),))
+    assert [one.restatement for one in checked(draft, talk("2025-11-16", said), names).facts] == [kept]

@@ -335,3 +335,11 @@ def test_a_day_without_its_month_or_a_weekend_is_the_one_of_the_restatement() ->
         (fact,) = checked(draft, said, CHEN).facts
         assert (fact.restatement, fact.basis, fact.start[:10], fact.end) == (statement, "verified", start, end)
     assert reason("陈默的爸爸15号去医院做检查。", said, 1, names=CHEN) == "date"
+
+
+def test_who_laughs_at_the_end_laughs_only_about_the_last_clause():
+    for said in ("我俩才谈了七个月，先不说这个😂", "我没养过狗，怕狗，哈哈"):
+        for found in checked(
+            fact_draft(f"陈默：{said.split('，')[0]}", 1, subject="陈默"), talk("2025-05-17", said), CHEN
+        ).facts:
+            assert found.stance == "stated"

@@ -1,12 +1,14 @@
-"""What is open and may be brought up at an opening: eighty openings in two languages, and the clock.
+"""What is open and may be brought up at an opening: openings in two languages as a model read them, and the clock.
 
-The drafts of the table are those of a model that takes everything for open; what it says of their days is not asked.
+The table holds what a mind that saw neither the labels nor the rules answered to the program's own instructions: what is
+open by a talk, and what later talk settled.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -15,27 +17,31 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from domain.matters import NewMatter, OpenMatter
+from domain.matters import MatterStatus, NewMatter, OpenMatter
 from domain.records import PREFIX, Message
-from facts.drafts import FactDraft, QuoteDraft
+from facts.drafts import FactDraft, QuoteDraft, SettledDraft
 from facts.matters import (
-    GreetingState,
-    after_asking,
     check_matters,
-    coming_up,
     day_ahead,
-    due_now,
-    may_greet,
+    may_be_settled,
+    passage_of,
+    refuses,
     settle,
-    takes_up,
+    settled_by,
+    shown_matters,
+    spoken_of,
 )
+from facts.openings import GreetingState, after_asking, coming_up, due_now, may_greet
 from facts.slots import NO_NAMES
-from tests.support.growing import growth
 
 OPENINGS = json.loads((Path(__file__).parent / "openings.json").read_text(encoding="utf-8"))
-#: The rules were written with an eye on the first part. The others were measured as they were written; ``blind`` by
-#: somebody who had not seen the rules.
-PARTS = ("tuned", "unseen")
+PARTS = ("tuned", "unseen", "blind", "harder")
+#: Where the table is contradicted. The mind took for open what is of a niece or a friend; two days are not read.
+CONTRADICTED = {"en-63", "en-83", "zh-63", "zh-83", "en-r14", "zh-r20"}
+#: Where all is answered rightly: a day that no rule reads, and a worry that is said again, in place of the first.
+NOT_BY_CODE = {"en-r14", "zh-r04", "zh-r20", "en-q27", "zh-q27"}
+#: So long after the last words of a talk another one begins.
+ANOTHER_TALK = timedelta(hours=3)
 
 
 def messages_of(case: Any) -> list[Message]:
@@ -45,14 +51,25 @@ def messages_of(case: Any) -> list[Message]:
     ]
 
 
+def talks_of(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """The messages by talks, each of which is a window."""
+    talk: list[Message] = []
+    for one in messages:
+        if talk and datetime.fromisoformat(one.timestamp) - datetime.fromisoformat(talk[-1].timestamp) >= ANOTHER_TALK:
+            yield talk
+            talk = []
+        talk.append(one)
+    yield talk
+
+
+def draft(message: int, words: str, kind: str) -> FactDraft:
+    return FactDraft(words, "", "matter", words, "person", "stated", (), (), (), "", "", "", (message,),
+                     quotes=(QuoteDraft(message, words),), open=kind)  # fmt: skip
+
+
 def drafts_of(case: Any) -> list[FactDraft]:
     """Everything that has a kind, quoted whole."""
-    return [
-        FactDraft(one["text"], "", "matter", one["text"], "person", "stated", (), (), (), "", "", "", (at,),
-                  quotes=(QuoteDraft(at, one["text"]),), open=one["kind"])
-        for at, one in enumerate(case["said"], 1)
-        if one.get("kind")
-    ]  # fmt: skip
+    return [draft(at, one["text"], one["kind"]) for at, one in enumerate(case["said"], 1) if one.get("kind")]
 
 
 def stored(number: int, new: NewMatter, messages: Sequence[Message]) -> OpenMatter:
@@ -64,35 +81,64 @@ def stored(number: int, new: NewMatter, messages: Sequence[Message]) -> OpenMatt
     )  # fmt: skip
 
 
+def updated(matters: Sequence[OpenMatter], said: Sequence[Message], now: datetime) -> list[OpenMatter]:
+    became = {one.number: one for one in settle(matters, said, now)}
+    return [became.get(one.number, one) for one in matters]
+
+
 def matters_of(case: Any) -> list[OpenMatter]:
-    """What is open by the time of the opening."""
+    """What is open by the time of the opening, of all that has a kind; no model settles anything."""
     messages, now = messages_of(case), datetime.fromisoformat(case["opens"])
     new, _ = check_matters(drafts_of(case), messages, (), NO_NAMES)
-    matters = [stored(number, one, messages) for number, one in enumerate(new, 1)]
-    became = {one.number: one for one in settle(matters, messages, now)}
-    return [
-        replace(one, status=new.status, yearly=new.yearly or one.yearly, next_review=new.next_review)
-        if (new := became.get(one.number)) else one for one in matters
-    ]  # fmt: skip
+    return updated([stored(number, one, messages) for number, one in enumerate(new, 1)], messages, now)
 
 
-def brought_up(case: Any) -> set[int]:
+def read_by(mind: Any, case: Any) -> list[OpenMatter]:
+    """What is open by the time of the opening, after a model has read a talk after the other."""
+    messages, matters = messages_of(case), list[OpenMatter]()
+    of_answer: dict[int, int] = {}  # the number of the matter of each answer
+    for talk in talks_of(messages):
+        first, last = talk[0].seq, talk[-1].seq
+        shown = shown_matters(matters, talk)
+        ended = [
+            SettledDraft(of_answer[which], how, turn - first + 1, messages[turn - 1].words)
+            for which, how, turn in mind["settled"]
+            if first <= turn <= last and which in of_answer
+        ]
+        known = settled_by(ended, shown, talk)
+        known = spoken_of([one for one in matters if one not in shown], talk) | known
+        matters = [replace(one, status=known.get(one.number, one.status)) for one in matters]
+        answers = [(at, row) for at, row in enumerate(mind["open"], 1) if first <= row[0] <= last]
+        drafts = [draft(turn - first + 1, words, kind) for _, (turn, words, kind) in answers]
+        new, _ = check_matters(drafts, talk, (), NO_NAMES)
+        matters += [stored(len(matters) + at, one, messages) for at, one in enumerate(new, 1)]
+        for (at, (turn, *_)), one in zip(answers, drafts, strict=True):
+            same = [each for each in matters if each.place == turn]
+            found, _ = check_matters([one], talk, (), NO_NAMES)
+            exact = [each for each in same if found and each.key == found[0].key]
+            if exact or same:
+                of_answer[at] = (exact or same)[-1].number
+        matters = updated(matters, talk, datetime.fromisoformat(talk[-1].timestamp))
+    return updated(matters, [], datetime.fromisoformat(case["opens"]))
+
+
+def brought_up(case: Any, mind: Any = None) -> set[int]:
     """The numbers of the messages that are brought up."""
-    found = due_now(matters_of(case), datetime.fromisoformat(case["opens"]))
-    return {one.place for one in found}
+    found = read_by(mind, case) if mind else matters_of(case)
+    return {one.place for one in due_now(found, datetime.fromisoformat(case["opens"]))}
 
 
-def score(cases: Sequence[Any]) -> tuple[float, float, list[str]]:
+def score(cases: Sequence[Any]) -> tuple[float, float, set[str]]:
     """Precision, recall of what must be brought up, and where the table is contradicted."""
     right = wrong = met = must = 0
-    contradicted = []
+    contradicted = set()
     for case in cases:
-        chosen, wanted = brought_up(case), {*case["must"]}
+        chosen, wanted = brought_up(case, case["mind"]), {*case["must"]}
         allowed = wanted | {*case["may"]}
         right, wrong = right + len(chosen & allowed), wrong + len(chosen - allowed)
         met, must = met + len(chosen & wanted), must + len(wanted)
         if chosen - allowed or wanted - chosen:
-            contradicted.append(f"{case['id']} {case['case']}: {sorted(chosen)}")
+            contradicted.add(case["id"])
     return right / ((right + wrong) or 1), met / must, contradicted
 
 
@@ -103,47 +149,119 @@ def test_what_is_brought_up_at_an_opening_may_be_and_most_of_what_must_be_is(lan
     precision, recall, contradicted = score(cases)
     assert precision >= 0.95, contradicted
     assert recall >= 0.8, contradicted
+    assert contradicted <= CONTRADICTED
 
 
-@pytest.mark.parametrize("case", OPENINGS, ids=lambda case: case["id"])
-def test_it_is_the_same_whether_all_that_was_said_since_is_read_at_once_or_bit_by_bit(case: Any) -> None:
-    messages, now = messages_of(case), datetime.fromisoformat(case["opens"])
-    new, _ = check_matters(drafts_of(case), messages, (), NO_NAMES)
-    matters = [stored(number, one, messages) for number, one in enumerate(new, 1)]
-    first = {one.number for one in matters if one.place <= 2}
-    known = [one for one in matters if one.number in first]
-    for upto in range(1, len(messages) + 1):
-        added = [one for one in matters if one.place == upto and one.number not in first]
-        since = messages[:upto] if added else messages[max(0, upto - 6) : upto]
-        known += added
-        then = now if upto == len(messages) else datetime.fromisoformat(messages[upto - 1].timestamp)
-        became = {one.number: one for one in settle(known, since, then)}
-        known = [replace(one, status=new.status, yearly=new.yearly, next_review=new.next_review)
-                 if (new := became.get(one.number)) else one for one in known]  # fmt: skip
-    assert {one.place for one in due_now(known, now)} == brought_up(case)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_model_that_is_right_about_what_is_open_is_contradicted_by_no_rule(language: str) -> None:
+    wrong = set()
+    for case in (one for one in OPENINGS if one["id"].startswith(language)):
+        wanted, allowed = {*case["must"]}, {*case["must"], *case["may"]}
+        said = [(at, case["said"][at - 1]) for at in sorted(allowed)]
+        mind = {"open": [[at, one["text"], one.get("kind", "event")] for at, one in said], "settled": []}
+        chosen = brought_up(case, mind)
+        if chosen - allowed or wanted - chosen:
+            wrong.add(case["id"])
+    assert wrong <= NOT_BY_CODE
 
 
-def test_of_openings_that_no_rule_was_written_with_it_is_as_good() -> None:
-    precision, recall, contradicted = score([one for one in OPENINGS if one["part"] == "blind"])
-    assert precision >= 0.95, contradicted
-    assert recall >= 0.8, contradicted
+# -- what a model is shown and what it settles
 
 
-# -- what closes, drops and denies
+def text(seq: int, words: str, role: Any = "user", at: str = "2026-11-21T20:00:00+01:00") -> Message:
+    return Message(seq, f"m{seq}", "s", at, role, PREFIX[role] + words, seq)
+
+
+@pytest.mark.parametrize(
+    ("draft", "status"),
+    [
+        (SettledDraft(1, "done", 1, "it went well"), "closed"),
+        (SettledDraft(1, "off", 1, "it went well"), "closed"),
+        (SettledDraft(1, "drop", 1, "it went well"), "dropped"),
+        (SettledDraft(1, "done", 2, "So the exam went well."), None),  # the companion's words
+        (SettledDraft(1, "done", 3, "I passed the exam today"), None),  # a pasted text
+        (SettledDraft(1, "done", 1, ""), None),
+        (SettledDraft(1, "done", 1, "the moon is made of cheese"), None),
+        (SettledDraft(1, "done", 9, "it went well"), None),
+        (SettledDraft(7, "done", 1, "it went well"), None),
+    ],
+)
+def test_only_the_persons_own_words_in_the_window_settle_a_matter(draft: SettledDraft, status: str | None) -> None:
+    window = [text(5, "Oh, it went well."), text(6, "So the exam went well.", "assistant"),
+              text(7, "Translate this: I passed the exam today, and all of it was easy.")]  # fmt: skip
+    found = settled_by([draft], [open_matter()], window)
+    assert found == ({1: status} if status else {})
+
+
+def test_what_was_asked_about_is_answered_and_a_birthday_is_only_dropped() -> None:
+    window = [text(5, "Oh, it went well.")]
+    done, drop = (SettledDraft(1, how, 1, "it went well") for how in ("done", "drop"))
+    birthday = open_matter(kind="birthday", yearly="solar 11-21")
+    assert settled_by([done], [open_matter(asked=1, status="asked")], window) == {1: "answered"}
+    assert settled_by([done], [birthday], window) == {}
+    assert settled_by([drop], [birthday], window) == {1: "dropped"}
+
+
+def test_of_much_that_is_open_what_the_window_names_is_shown_first_then_the_nearest_and_not_all() -> None:
+    matters = [open_matter(number=at, due_from=f"2026-11-{20 + at}", key=f"thing{at}") for at in range(1, 9)]
+    far = [open_matter(number=20, key="dress", due_from="2027-06-01", expires="2027-06-15"),
+           open_matter(number=21, key="sail", due_from="2027-06-01", expires="2027-06-15")]  # fmt: skip
+    over = [open_matter(number=30, key="dress", expires="2026-11-01"), open_matter(number=31, key="dress", status="closed"),
+            open_matter(number=32, key="dress", place=9)]  # fmt: skip
+    shown = shown_matters([*matters, *far, *over], [text(5, "I bought a dress.")])
+    assert [one.number for one in shown] == [20, 1, 2, 3, 4, 5]
+    assert shown_matters(matters, [text(5, "Fine.", "assistant")]) == []
+
+
+def test_what_was_read_without_a_matter_that_it_speaks_of_closes_it() -> None:
+    matter = open_matter(key="driv exam")
+    assert spoken_of([matter], [text(5, "The driving exam!")]) == {1: "closed"}
+    assert spoken_of([matter], [text(5, "The driving exam!", "assistant"), text(6, "We had soup.")]) == {}
+    assert spoken_of([replace(matter, place=5)], [text(5, "The driving exam!")]) == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "at", "given", "waits"),
+    [
+        ("The driving exam, well.", "2026-11-18T20:00:00+01:00", {}, True),
+        ("We had soup.", "2026-11-18T20:00:00+01:00", {}, False),
+        ("It went well!", "2026-11-20T20:00:00+01:00", {}, True),  # it may be about it: its day has come
+        ("It went well!", "2026-11-20T14:00:00+01:00", {"due_from": "2026-11-20T15:00"}, False),
+        ("It went well!", "2026-11-18T20:00:00+01:00", {"asked_at": "2026-11-18T19:59:00+01:00"}, True),
+        ("考试考完了", "2026-11-18T20:00:00+01:00", {"key": "考试"}, True),
+        ("吃了碗面", "2026-11-18T20:00:00+01:00", {"key": "考试"}, False),
+        ("The driving exam, well.", "2026-11-18T20:00:00+01:00", {"yearly": "solar 11-20"}, False),
+    ],
+)
+def test_what_no_model_has_read_yet_holds_back_what_it_may_be_about(
+    said: str, at: str, given: Any, waits: bool
+) -> None:
+    matter = open_matter(**{"key": "driv exam", **given})
+    assert may_be_settled(matter, [text(5, said, at=at)]) is waits
+    assert not may_be_settled(matter, [text(5, said, "assistant", at=at)])
+    assert not may_be_settled(replace(matter, place=5), [text(5, said, at=at)])
+
+
+def test_whether_it_is_open_is_asked_with_the_next_messages_and_what_names_it() -> None:
+    messages = [text(1, "Hi."), text(2, "My exam is on Friday."), text(3, "Good luck!", "assistant"), text(4, "Ta."),
+                text(5, "It rains."), text(6, "The exam is off.")]  # fmt: skip
+    found = passage_of(open_matter(message="m2"), messages, {"user": "Mara", "assistant": "Juniper"})
+    assert found.places == (1, 2, 3, 5)
+    assert found.passage[0] == "2026-11-21 20:00 Mara: My exam is on Friday."
+    assert found.open
+
+
+# -- what code alone settles
 
 
 def said(
     *texts: str, kind: str = "event", quote: str = "", opens: str = "2026-11-28T09:00:00+01:00"
 ) -> list[OpenMatter]:
     """The matters of the first of some messages, said on Monday 16 November 2026, after the others."""
-    case: Any = {"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text} for text in texts]}
-    messages = messages_of(case)
-    case["said"][0]["kind"] = kind
-    drafts = [replace(one, quotes=(QuoteDraft(1, quote or texts[0]),)) for one in drafts_of(case)]
-    new, _ = check_matters(drafts, messages[:1], (), NO_NAMES)
+    messages = messages_of({"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": one} for one in texts]})
+    new, _ = check_matters([draft(1, quote or texts[0], kind)], messages[:1], (), NO_NAMES)
     matters = [stored(number, one, messages) for number, one in enumerate(new, 1)]
-    became = {one.number: one for one in settle(matters, messages, datetime.fromisoformat(opens))}
-    return [replace(one, status=became[one.number].status) if one.number in became else one for one in matters]
+    return updated(matters, messages, datetime.fromisoformat(opens))
 
 
 @pytest.mark.parametrize(
@@ -171,197 +289,17 @@ def test_ordinary_words_after_it_drop_nothing(later: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "later", "status"),
-    [
-        ("I have a job interview on Friday.", "My train got delayed again. Tomorrow I will take the bus.", "pending"),
-        ("I have a job interview on Friday.", "My sister has moved and we visit her on Saturday.", "pending"),
-        ("I have a job interview on Friday.", "They moved to Spain and come over on Saturday.", "pending"),
-        ("I have a job interview on Friday.", "They postponed the concert to Saturday.", "pending"),
-        ("I have a job interview on Friday.", "Got moved to Monday.", "closed"),
-        ("I have a job interview on Friday.", "They’ve moved it to Monday.", "closed"),
-        ("I have a job interview on Friday.", "HR called, it got pushed to Monday.", "closed"),
-        ("I have a job interview on Friday.", "The interview has been delayed until Monday.", "closed"),
-        ("周五我有个面试。", "今天提前到了公司，明天还要早起", "pending"),
-        ("周五我有个面试。", "我把咖啡换成茶了，明天开始喝绿茶", "pending"),
-        ("周五我有个面试。", "咖啡改成茶了，明天开始喝", "pending"),
-        ("周五我有个面试。", "公司团建推迟到周六了", "pending"),
-        ("周五我有个面试。", "改到下周一了", "closed"),
-        ("周五我有个面试。", "对方打电话说推迟到下周一", "closed"),
-        ("周五我有个面试。", "刚接到通知，时间改到下周一了", "closed"),
-        ("周五我有个面试。", "面试提前到周四了", "closed"),
-    ],
-)
-def test_a_day_is_void_once_it_is_moved_and_not_because_something_else_was(text: str, later: str, status: str) -> None:
-    assert [one.status for one in said(text, later, opens="2026-11-17T09:00:00+01:00")] == [status]
-
-
-#: Said on Monday 16 November; then, in a later talk, something else.
-LATER = """
-closed|event|My driving test is on Thursday, third time lucky.|2026-11-19T18:00|Hit the kerb, so that was that.
-closed|event|First choir evening on Wed at 6.|2026-11-18T21:00|Sang the whole hour, feel lighter.
-closed|event|Flying to Oslo on Friday.|2026-11-18T12:00|The airline is on strike, we're staying home.
-closed|event|Picnic on Saturday!|2026-11-18T12:00|The forecast is awful, so we scrapped it.
-closed|event|The piano tuner comes on Friday.|2026-11-18T12:00|He phoned, he can only do the 2nd of December.
-closed|deadline|The essay is due on Friday, no words yet.|2026-11-18T21:00|3000 words, submitted, I'm free.
-closed|worry|I think my job is on the line.|2026-11-18T21:00|The boss took me aside, I'm safe!
-closed|event|周四考驾照，手抖。|2026-11-19T18:00|又挂了，倒库压线。
-closed|event|周三开家长会。|2026-11-18T21:00|老师居然夸了他。
-closed|event|周六全家去植物园。|2026-11-18T20:00|娃发烧，在家看动画。
-closed|event|周五去音乐节。|2026-11-18T20:00|主办方把票钱退回来了。
-closed|event|20号装宽带。|2026-11-18T11:00|师傅说没端口，给我排到26号了。
-closed|deadline|周五之前要把材料给人事。|2026-11-18T20:00|跑了一上午，总算都收走了。
-closed|worry|女儿烧到39度，怎么办。|2026-11-18T20:00|今早活蹦乱跳上学去了。
-pending|event|My driving test is on Thursday.|2026-11-18T20:00|What do you think of this soup?
-pending|event|My driving test is on Thursday.|2026-11-18T20:00|Made lentil soup, it turned out great.
-pending|event|My mother's biopsy is on Wednesday.|2026-11-18T20:00|The machines at work broke down, we stood about all day.
-pending|event|周四考驾照，手抖。|2026-11-18T20:00|中午的麻辣烫真香。
-pending|event|我妈周三做活检。|2026-11-18T20:00|今天厂里设备不转，站着干等。
-pending|event|My job interview is on Friday.|2026-11-18T20:00|Mum's having a test on Tuesday, she says it's nothing.
-pending|event|My job interview is on Friday.|2026-11-18T20:00|The walk on Sunday is off, the fields are flooded.
-pending|deadline|20号要交校准报告。|2026-11-18T20:00|我跟我哥那点钱的事，你就别问了。
-pending|deadline|周五之前要把材料给人事。|2026-11-18T20:00|推荐部电影吧。
-"""
-
-
-@pytest.mark.parametrize("case", LATER.strip().splitlines())
-def test_a_later_account_closes_what_it_is_about_in_any_words_and_other_talk_does_not(case: str) -> None:
-    status, kind, text, at, later = case.split("|")
-    said = [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": kind},
-            {"at": f"{at}:00+01:00", "who": "user", "text": later}]  # fmt: skip
-    assert [one.status for one in matters_of({"said": said, "opens": "2026-11-21T09:00:00+01:00"})] == [status]
-
-
-#: Said the day after "I have my thesis defence on Wednesday.", or 周三我论文答辩, which they are not about.
-UNRELATED = """
-my brother's wedding was postponed to june
-they moved the bus stop to wednesday market street
-Leeds put the match off to next week
-the sofa delivery got pushed to Friday
-book club is on tuesday now
-the pub quiz is off
-my flight got refunded
-decided against the red shoes
-I'm not going to the gym tonight
-I don't have to cook tonight
-the neighbours called, parcel comes friday
-it's raining, staying in tonight
-the kettle broke down lol
-snow tomorrow they said
-not my problem but Kate left Ben
-leave it there, I thought, and shut the gate
-I'd rather not talk about my ex
-I never mention politics at dinner
-stop asking mum for money, I told my brother
-no questions today please, just banter
-my therapist says to drop it when Ben argues
-火锅店满了
-公司网断了，停电
-周末下暴雨，不出门了
-我弟说下次再来
-健身课改到周五了
-电视剧推迟到下周播
-快递通知周五到
-我退了那条裙子
-不想聊我前任
-我跟我妈说别问工资
-朋友放我鸽子了
-猫病了
-同事出差了
-车坏了
-不去了不去了，那家餐厅太贵
-这歌不说了，好听
-奶茶买一送一，解放了
-"""
-
-
-@pytest.mark.parametrize("later", [*UNRELATED.strip().splitlines(), "I ran into my friend's car lol", "我哥相亲又黄了，哈哈",
-                                   "My sister's party is cancelled btw", "trains are on strike again",
-                                   "the concert tickets are sold out", "the gym was shut today", "my friend got the flu",
-                                   "别问我为什么，我又买了个包", "don't ask me why but I bought a unicycle", "快递说推迟到周五送",
-                                   "电影票满了", "我弟说下次再来"])  # fmt: skip
-@pytest.mark.parametrize("text", ["I have my thesis defence on Wednesday.", "周三我论文答辩"])
-def test_what_is_said_of_something_else_neither_closes_nor_drops_nor_moves_a_matter(text: str, later: str) -> None:
-    said = [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": "event"},
-            {"at": "2026-11-17T20:00:00+01:00", "who": "user", "text": later}]  # fmt: skip
-    for opens in ("2026-11-18T21:00:00+01:00", "2026-11-19T21:00:00+01:00"):
-        assert [one.status for one in matters_of({"said": said, "opens": opens})] == ["pending"]
-
-
-@pytest.mark.parametrize(
-    ("later", "status"),
-    [
-        ("It's off.", "closed"),
-        ("They cancelled.", "closed"),
-        ("They rang and called it off.", "closed"),
-        ("I've got the flu, I'm not going.", "closed"),
-        ("They moved it to Friday.", "closed"),
-        ("Please don't ask about that.", "dropped"),
-        ("I'd rather not talk about it.", "dropped"),
-        ("取消了", "closed"),
-        ("推迟了", "closed"),
-        ("我去不了了", "closed"),
-        ("老师说推迟到下周一了", "closed"),
-        ("学院通知改到下周一", "closed"),
-        ("别问这个了", "dropped"),
-        ("这事别再问了", "dropped"),
-    ],
-)
-@pytest.mark.parametrize("text", ["I have my thesis defence on Wednesday.", "周三我论文答辩"])
-def test_what_is_said_of_it_without_a_word_for_it_closes_or_drops_it(text: str, later: str, status: str) -> None:
-    said = [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": "event"},
-            {"at": "2026-11-17T20:00:00+01:00", "who": "user", "text": later}]  # fmt: skip
-    assert [one.status for one in matters_of({"said": said, "opens": "2026-11-19T21:00:00+01:00"})] == [status]
-
-
-@pytest.mark.parametrize(
-    ("text", "opened"),
-    [
-        ("My son has his first football match on Sunday.", True),
-        ("We're moving house on Saturday and nothing is packed.", True),
-        ("Weds I present the numbers to the whole board.", True),
-        ("周六同学聚会，估计要喝多。", True),
-        ("明儿带猫去绝育 周末好像要降温", True),
-        ("hahaha ok so my exam is on friday, I'm dead", True),
-        ("I'm running the half marathon on saturday lol", True),
-        ("周六跑半马，哈哈，我疯了", True),
-        ("My mum said: you have the exam on Friday, get some sleep.", True),
-        ("我们公司周五年会，我上台唱歌。", True),
-        ("he said: I'm having surgery on Friday", False),
-        ("Kate texted: I’m having surgery on Friday", False),
-        ("他说：我周五做手术", False),
-        ("我们公司的小张周五结婚", False),
-        ("我们班班长周五去北京", False),
-        ("My hairdresser opens her own salon on Saturday.", False),
-        ("My flatmate has an interview on Thursday.", False),
-        ("The lad at the chippy leaves on Sunday.", False),
-        ("Tomorrow I run away with the circus.", False),
-        ("Provided the sitter turns up we see the film on Saturday.", False),
-        ("听保安说三单元那家周日办满月酒。", False),
-        ("楼下理发店小哥周日结婚。", False),
-        ("明天我就去少林寺出家。", False),
-        ("周三照例下棋。", False),
-    ],
-)
-def test_an_event_is_the_persons_own_or_of_those_close_and_neither_a_guess_nor_a_fancy(text: str, opened: bool) -> None:
-    case = {"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": "event"}],
-            "opens": "2026-11-16T21:00:00+01:00"}  # fmt: skip
-    assert bool(matters_of(case)) is opened
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "I see the lawyer on Thursday. Please don't ask me about it.",
-        "I see the lawyer on Thursday, don't ask me how that went.",
         "I see the lawyer on Thursday. Don't ask.",
         "I see the lawyer on Thursday. I'd rather not talk about it.",
-        "我周四去见律师，你到时候别问我。",
-        "我周四去见律师，别问结果。",
-        "我周四去见律师，这事不提了。",
+        "我周四去见律师。以后别再问我。",
+        "我周四去见律师。这事别提了。",
     ],
 )
 def test_a_refusal_in_the_message_itself_is_about_it(text: str) -> None:
-    assert [one.status for one in said(text)] == ["dropped"]
+    assert [one.status for one in said(text, quote=re.split("[.。]", text)[0])] == ["dropped"]
 
 
 @pytest.mark.parametrize("status", ["answered", "closed", "expired"])
@@ -376,30 +314,6 @@ def test_what_is_closed_is_dropped_still_by_a_refusal_and_changes_by_nothing_els
         told = messages_of({"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": matter.words},
                                      {"at": "2026-11-21T20:00:00+01:00", "who": "user", "text": text}]})  # fmt: skip
         assert [one.status for one in settle([matter], told, now)] == became
-
-
-@pytest.mark.parametrize(
-    ("text", "quote"),
-    [
-        ("My trip to Rome is on Friday, but it got cancelled.", ""),
-        ("My trip to Rome is on Friday. I had packed already. They called it off.", "My trip to Rome is on Friday"),
-        ("I have the exam on Friday. Well, I had: they cancelled it.", "I have the exam on Friday."),
-        ("本来周五要去北京，结果航班取消了。", ""),
-        ("周五体检，医院又给取消了。", ""),
-        ("周五本来要相亲，人家不来了。", ""),
-        ("周五要去爬山。天气不好，黄了。", "周五要去爬山"),
-        ("Tom's exam is on Friday.", ""),
-        ("Tom’s exam is on Friday.", ""),
-        ("My boss's retirement party is on Friday.", ""),
-        ("My boss's retirement party is on Friday, glad I'm not invited.", ""),
-        ("隔壁李叔周五做手术。", ""),
-        ("李叔周五做手术。", ""),
-        ("张伟的婚礼在周五。", ""),
-        ("The book says the world ends on Friday.", ""),
-    ],
-)
-def test_what_is_cancelled_or_of_somebody_else_is_not_open(text: str, quote: str) -> None:
-    assert said(text, quote=quote) == []
 
 
 @pytest.mark.parametrize(
@@ -476,6 +390,54 @@ def test_a_corrected_birthday_takes_the_place_of_the_older_one(first: str, then:
     case = {"said": [{"at": f"2026-03-0{at}T20:00:00+01:00", "who": "user", "text": text, "kind": "birthday"}
                      for at, text in enumerate((first, then), 1)], "opens": "2026-03-09T09:00:00+01:00"}  # fmt: skip
     assert [one.yearly for one in matters_of(case) if one.is_open] == open_days
+
+
+#: Said the day after "I have my thesis defence on Wednesday.", or 周三我论文答辩, which they are not about.
+UNRELATED = """
+leave it there, I thought, and shut the gate
+I'd rather not talk about my ex
+I never mention politics at dinner
+stop asking mum for money, I told my brother
+don't ask me why but I bought a unicycle
+no questions today please, just banter
+不想聊我前任
+我跟我妈说别问工资
+别问我为什么，我又买了个包
+别提多高兴了
+这歌不说了，好听
+"""
+
+
+@pytest.mark.parametrize("later", UNRELATED.strip().splitlines())
+@pytest.mark.parametrize("text", ["I have my thesis defence on Wednesday.", "周三我论文答辩"])
+def test_a_refusal_of_something_else_drops_nothing(text: str, later: str) -> None:
+    assert [one.status for one in said(text, later, opens="2026-11-18T21:00:00+01:00")] == ["pending"]
+
+
+@pytest.mark.parametrize(
+    "later",
+    ["Please don't ask about that.", "Don’t mention it again.", "I'd rather not talk about it.", "别问这个了",
+     "这事别再问了", "不想聊这个", "Please don't ask me about the thesis 论文 defence 答辩."],
+)  # fmt: skip
+@pytest.mark.parametrize("text", ["I have my thesis defence on Wednesday.", "周三我论文答辩"])
+def test_a_refusal_right_after_it_or_by_its_name_drops_it(text: str, later: str) -> None:
+    matter = said(text, later, opens="2026-11-17T21:00:00+01:00")
+    assert [one.status for one in matter] == ["dropped"]
+    assert refuses(later, matter[0])
+
+
+def test_what_comes_up_again_takes_the_place_of_the_older_one_and_stays_dropped_where_that_was() -> None:
+    older = open_matter(key="driv exam")
+    newer = open_matter(number=2, place=5, key="driv exam", due_from="2026-11-27", due_to="2026-11-27")
+    now = datetime(2026, 11, 18, 9, tzinfo=BERLIN)
+
+    def became(*matters: OpenMatter) -> list[MatterStatus]:
+        return [one.status for one in updated(matters, [], now)]
+
+    assert became(older, newer) == ["closed", "pending"]
+    assert became(replace(older, status="dropped"), newer) == ["dropped", "dropped"]
+    assert became(older, replace(newer, status="unverified")) == ["pending", "unverified"]
+    assert became(older, replace(newer, key="dentist")) == ["pending", "pending"]
 
 
 # -- the clock
@@ -574,62 +536,24 @@ def test_a_birthday_that_is_just_past_is_asked_after_once_unless_it_had_come_up(
     assert due_now([asked], datetime.fromisoformat("2027-05-01T09:00:00+01:00"))
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "first"),
-    [
-        ("They'll let me know by the 21st.", "deadline", "2026-11-22"),
-        ("They'll let me know by the 21st.", "event", "2026-11-21"),
-        ("HR gets back to me by Friday.", "deadline", "2026-11-21"),
-        ("公司21号之前给我答复。", "deadline", "2026-11-22"),
-        ("说是一周之内给消息。", "deadline", "2026-11-24"),
-        ("I have to answer them by the 21st.", "deadline", "2026-11-20"),
-    ],
-)
-def test_what_others_answer_by_a_day_is_asked_about_after_it(text: str, kind: str, first: str) -> None:
-    case = {"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": kind}]}
-    days = (f"2026-11-{day}T20:00:00+01:00" for day in range(17, 31))
-    assert next(day[:10] for day in days if brought_up({**case, "opens": day})) == first
-
-
-@pytest.mark.parametrize(
-    ("text", "times"),
-    [
-        ("My mother's biopsy is on Friday.", 2),
-        ("我妈周五做活检。", 2),
-        ("My father's funeral is on Friday.", 1),
-        ("周五是我爸的葬礼。", 1),
-    ],
-)
-def test_what_is_grave_is_asked_about_once_and_once_more_where_a_result_was_awaited(text: str, times: int) -> None:
-    case = {"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": "event"}],
+@pytest.mark.parametrize("text", ["My mother's biopsy is on Friday.", "周五是我爸的葬礼。"])
+def test_what_is_grave_is_asked_about_once(text: str) -> None:
+    case = {"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text, "kind": "event!"}],
             "opens": "2026-11-20T09:00:00+01:00"}  # fmt: skip
     (matter,) = matters_of(case)
-    days = []
-    for day in range(20, 31):
-        now = datetime.fromisoformat(f"2026-11-{day}T09:00:00+01:00")
-        if due_now([matter], now):
-            days.append(day)
-            matter = replace(
-                matter, asked=matter.asked + 1, asked_at=now.isoformat(), next_review=after_asking(matter, now)
-            )
-    assert len(days) == times
-    assert times == 1 or days[1] - days[0] >= 5 or days[0] == 20
+    assert matter.sensitivity == "care"
+    now = datetime.fromisoformat(case["opens"])
+    assert due_now([matter], now)
+    asked = replace(matter, asked=1, asked_at=now.isoformat(), next_review=after_asking(matter, now))
+    assert not any(due_now([asked], now + timedelta(days)) for days in range(1, 15))
 
 
-@pytest.mark.parametrize(
-    ("reply", "takes"),
-    [
-        ("No news yet, we are still waiting.", False),
-        ("还没消息，还在等。", False),
-        ("Quick one, what's the difference between mount board and museum board?", False),
-        ("晚上吃什么好呢？", False),
-        ("All clear, thank God.", True),
-        ("没事，良性的。", True),
-        ("The biopsy? It was fine.", True),
-    ],
-)
-def test_a_reply_that_tells_no_result_leaves_the_matter_open(reply: str, takes: bool) -> None:
-    assert takes_up(open_matter(key="biopsi 活检", words="My mother's biopsy is on Friday."), reply) is takes
+@pytest.mark.parametrize(("kind", "days"), [("event", 7), ("promise", 2), ("worry", 1), ("worry!", 1), ("question", 1)])
+def test_what_has_no_day_waits_a_while(kind: str, days: int) -> None:
+    (matter,) = matters_of({"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": "The roof leaks.", "kind": kind}],
+                            "opens": "2026-11-16T21:00:00+01:00"})  # fmt: skip
+    first = date.fromisoformat(matter.next_review)
+    assert (first - date(2026, 11, 16)).days == days
 
 
 def test_the_day_of_a_death_comes_up_once_and_on_no_day_but_its_own() -> None:
@@ -734,11 +658,6 @@ def test_an_event_is_not_due_in_the_days_that_led_to_it(text, due):
     said = [{"at": "2026-10-10T19:00:00+00:00", "who": "user", "text": text, "kind": "event"}]
     (matter,) = matters_of({"said": said, "opens": "2026-10-11T19:00:00+00:00"})
     assert matter.due_from == due
-
-
-def test_a_text_full_of_days_is_read_in_time_that_grows_with_its_length():
-    for piece in ("三天", "friday 3rd "):
-        assert growth(lambda text: day_ahead(text, datetime(2026, 11, 26)), piece, 10_000) < 9
 
 
 @pytest.mark.parametrize("text", ["I'll hand it in at the beginning of the month.", "月初交房租。"])

@@ -407,3 +407,41 @@ def test_an_answer_is_read_with_its_question() -> None:
 
 def test_the_companion_is_judged_by_what_it_promised() -> None:
     assert find_fault("Juniper dreamt of bees.", "Juniper", "companion", (), ()) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "quoted", "statement", "why"),
+    [
+        ("Went round today: \"Dear all, I move to Leeds on 1 October. Warm regards, Ada\" She was my boss, she goes then.",
+         "she goes then", "Mara's boss Ada goes on 2026-10-01.", ""),
+        ("我表姐发的朋友圈：「终于领证啦！2027年5月在青岛办婚礼，大家都来！」她请我当伴娘", "她请我当伴娘",
+         "陈默2027年5月给表姐当伴娘。", ""),
+        ("rent is nine fifty a month, a hundred and twenty more than now", "a hundred and twenty more than now",
+         "Mara's rent now is 830 a month.", ""),
+        ("we move on the twenty first of november", "move on the twenty first of november",
+         "Mara moves on 21 November 2025.", ""),
+        ("too bedrooms plus a box room", "too bedrooms", "Mara's place has two bedrooms.", ""),
+        ("it has seventy eight square metres", "seventy eight square metres", "Mara's place has 78 m².", ""),
+        ("she ran it in 1:52, seven minutes quicker than me", "seven minutes quicker than me", "Mara ran it in 1:59.", ""),
+        ("he's not sure, scan's a week on friday", "scan's a week on friday", "Mara has a scan.", ""),
+        ("她要求每周两次到岗，周二跟周四", "她要求每周两次到岗", "陈默每周到岗两次。", ""),
+        ("闺女九九年生的，属兔", "九九年生", "陈默的女儿1999年出生。", ""),
+        ("三月底，大夫说二十六号左右生", "二十六号左右生", "孩子2026年3月26日左右出生。", ""),
+        ("he'll be 81 in December", "he'll be 81", "Mara's father is 80.", ""),
+        ("我爸年底快八十一岁了", "快八十一岁了", "陈默的爸爸现在80岁。", ""),
+        ("放假了，现在每周一章", "每周一章", "陈默现在每周写一章。", ""),
+        ("六月去Toronto实习", "去Toronto实习", "陈默六月去多伦多实习。", ""),
+        ("weirdest dream. I'd sold the flat", "I'd sold the flat", "Mara sold the flat.", "story"),
+        ("mondays only. used to be four times a week before my knee", "four times a week", "Mara swims four times a week.",
+         "polarity"),
+        ("it's mum who's on patches", "on patches", "Mara is on patches.", "subject"),
+        ("here is how it starts: 'I was nineteen when I left Rome, and I never told him.' good?", "I was nineteen when I left",
+         "Mara left Rome at nineteen.", "quoted text"),
+    ],
+)  # fmt: skip
+def test_words_as_people_type_them_say_what_follows_from_them(said: str, quoted: str, statement: str, why: str) -> None:
+    names, who = (MARA, "Mara") if "Mara" in statement else (CHEN, "陈默")
+    about = "other" if any(one in statement for one in ("'s ", "的", "孩子")) else "person"
+    location = "多伦多" if "多伦多" in statement else ""
+    fields = {"subject": who, "about": about, "quotes": (QuoteDraft(1, quoted),), "location": location}
+    assert reason(statement, talk("2025-11-05", said), 1, names=names, **fields) == why

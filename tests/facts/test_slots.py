@@ -94,3 +94,17 @@ def test_a_sentence_in_the_place_of_a_name_makes_nobody_known() -> None:
     text = "我媳妇还夸好吃, Gary from work, 林筱"
     assert known_people([praise, cried], Names(("何嘉树",)), text) == ()
     assert known_people([praise, cried, wife], Names(("何嘉树",)), text) == ("林筱 (伴侣, 何嘉树)",)
+
+
+@pytest.mark.parametrize(
+    ("partner", "colleague", "line"),
+    [
+        (("partner", "Rafe, early days"), "Tom Okafor (colleague)", ("Rafe (partner, Mara)", "Tom Okafor (colleague)")),
+        (("女朋友", "林筱，刚认识"), "老邓（同事）", ("林筱 (女朋友, Mara)", "老邓 (同事)")),
+    ],
+)
+def test_people_are_known_by_what_a_model_writes_beside_their_names(
+    partner: tuple[str, str], colleague: str, line: tuple[str, str]
+) -> None:
+    first, second = _stated(*partner, "text"), _stated("praise", "kind", "text", colleague)
+    assert known_people([first, second], MARA, f"{partner[1]} {colleague}") == line

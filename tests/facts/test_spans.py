@@ -6,6 +6,7 @@ import pytest
 
 from facts.drafts import QuoteDraft
 from facts.spans import is_pasted, locate_quote, material_of, quotation_of
+from language.scripts import unspaced_length
 from tests.facts.talk import CHEN, MARA, checked, fact_draft, talk
 
 
@@ -195,7 +196,7 @@ def test_a_plan_made_by_question_and_answer_is_believed_with_both() -> None:
 
 def test_a_question_to_a_model_gets_the_messages_before_and_who_spoke() -> None:
     (fact,) = checked(fact_draft("Mara lives in Hull.", 6, 7, subject="Mara", value="Hull"), EVENING).facts
-    asked = material_of(fact, EVENING, {"user": "Mara", "assistant": "Juniper"})
+    (asked,) = material_of([fact], EVENING, {"user": "Mara", "assistant": "Juniper"})
     assert asked.passage[-2:] == ("2026-11-20 20:00 Juniper: Still in Hull?", "2026-11-20 20:00 Mara: yep")
     assert (asked.statement, asked.stance) == ("Mara lives in Hull.", "stated")
 
@@ -204,4 +205,39 @@ def test_a_question_to_a_model_gets_no_other_messages_where_the_words_are_clear_
     said = talk("2026-11-20", "My hands are cold.", "> Poor you.", "My mother is allergic to peanuts.", "> Noted.")
     draft = fact_draft("Mara's mother is allergic to peanuts.", 3, subject="Mara's mother", about="other")
     (fact,) = checked(draft, said, MARA).facts
-    assert material_of(fact, said).passage == ("2026-11-20 20:00 user: My mother is allergic to peanuts.",)
+    assert material_of([fact], said)[0].passage == ("2026-11-20 20:00 user: My mother is allergic to peanuts.",)
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "facts", "shown"),
+    [
+        (
+            "The mountains, for myself. Spain could be either. It rains. I like a place where nobody swims. Who is Tom?",
+            "The sea or the mountains?",
+            [("Juniper would pick the mountains.", "The mountains, for myself."),
+             ("Juniper likes a place where nobody swims.", "I like a place where nobody swims.")],
+            "The mountains, for myself. […] I like a place where nobody swims. […]",
+        ),
+        (
+            "我选山。西湖也不错。那边常下雨。我喜欢没有人的地方。小雅想去哪？", "你选海还是山？",
+            [("老友选山。", "我选山。"), ("老友喜欢没有人的地方。", "我喜欢没有人的地方。")],
+            "我选山。 […] 我喜欢没有人的地方。 […]",
+        ),
+    ],
+)  # fmt: skip
+def test_a_message_is_shown_with_every_sentence_that_a_statement_rests_on(
+    said: str, asked: str, facts: list[tuple[str, str]], shown: str
+) -> None:
+    spoken = talk("2026-11-20", asked, f"> {said}")
+    names = CHEN if unspaced_length(said) else MARA
+    called = names.companion[0]
+    drafts = [
+        fact_draft(text, *(quote.message for quote in quotes), subject=called, about="companion", quotes=quotes)
+        for text, quotes in (
+            (facts[0][0], (QuoteDraft(1, asked), QuoteDraft(2, facts[0][1]))),
+            (facts[1][0], (QuoteDraft(2, facts[1][1]),)),
+        )
+    ]
+    learned = [fact for draft in drafts for fact in checked(draft, spoken, names).facts]
+    found = material_of(learned, spoken)
+    assert [one.passage[-1] for one in found] == [f"2026-11-20 20:00 assistant: {shown}"] * 2

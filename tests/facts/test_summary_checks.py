@@ -185,3 +185,22 @@ def test_a_sentence_of_the_diary_may_ask_count_and_date_in_its_own_words() -> No
     assert sources.supports("说是一周之内给消息，我说那最晚十六号前后见分晓。", ids)
     assert sources.supports("他12号去医院做检查。", ids)
     assert not sources.supports("他14号去医院做检查。", ids)
+
+
+@pytest.mark.parametrize(
+    ("said", "line", "kept"),
+    [
+        ("Tom's birthday came and went.", "- Tom's birthday (2025-11-03) came and went.",
+         "- Tom's birthday came and went."),
+        ("赵磊的生日过去了。", "- 赵磊的生日（11月3日）过去了。", "- 赵磊的生日过去了。"),
+        ("I met Tom Okafor, one more Tom.", "- Tom Okafor is called so, as not to mix up the two Toms.",
+         "- Tom Okafor is called so, as not to mix up the two Toms."),
+        ("The weather was awful on the windowsill.", "- The weather was awful in Bristol.",
+         "- Mara, 2025-11-16: “The weather was awful on the windowsill.”"),
+    ],
+)  # fmt: skip
+def test_a_line_loses_only_the_date_that_no_message_has_and_stays_an_item(said: str, line: str, kept: str) -> None:
+    language: Language = "en" if said.isascii() else "zh"
+    names = MARA if said.isascii() else CHEN
+    sources = SummarySources(talk("2025-11-16", said), names, {"user": "Mara", "assistant": "Juniper"})
+    assert sources.check_text(line, language) == kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -86,7 +87,8 @@ def test_without_its_address_nothing_of_it_is_loaded(tmp_path: Path) -> None:
         "import sys; sys.modules['psycopg'] = None; sys.argv = ['main.py', '--data-dir', sys.argv[1], '-p', 'Hello'];"
         " import main; sys.exit(main.main())"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, check=False, capture_output=True)
+    command, quick = [sys.executable, "-c", script, str(tmp_path)], os.environ | {"EMBEDDING_MODEL": "built-in"}
+    done = subprocess.run(command, cwd=ROOT, env=quick, check=False, capture_output=True)
     assert (done.returncode, b"Hello" in done.stdout) == (0, True)
 
 

@@ -257,6 +257,32 @@ def test_what_was_said_in_an_earlier_session_in_other_words_is_shown_to_the_mode
         at.save()
         say(at, asked)
         assert hidden(at) == [told, asked]
+        assert [message.role for message in at.memory.messages.hidden()] == ["user", "assistant"] * 2
+
+
+@pytest.mark.parametrize(
+    ("told", "other", "asked"),
+    [
+        ("I lay in bed all day.", "My interview is on the 9th.", "Forget that I lay in bed all day."),
+        ("放假在家睡大觉，懒得动", "9号下午要去面试，心里没底", "我前面说睡大觉的事你忘了吧"),
+    ],
+)
+def test_a_reply_that_tells_the_matter_in_passing_is_hidden_without_what_it_answers(
+    tmp_path, server, clock, new_id, log, told, other, asked
+):
+    mind = Mind(server)
+    mind.answers("forget", answered(turns=[1, 4]))
+    with house(tmp_path, server, clock, new_id, log) as at:
+        say(at, told)
+        say(at, other)
+        say(at, asked)
+        assert hidden(at) == [told, asked]
+        assert [message.role for message in at.memory.messages.hidden()] == [
+            "user",
+            *["assistant"] * 2,
+            "user",
+            "assistant",
+        ]
 
 
 def reads(monkeypatch, at: House, reading: str, line: str) -> None:

@@ -501,7 +501,10 @@ def test_a_corrected_name_is_right_in_every_line_and_an_end_with_its_day_reaches
         assert [one["text"] for one in told] == [split[0]]
         assert any(right in one for one in records(mind.asked("user")[-1])[1]["people"])
         ended = home.memory.personas.read("user").splitlines()
-        assert (ended[0].endswith(("(until 2025-11)", "（至2025-11）")), ended[1]) == (True, renamed[1])
+        assert (ended[0].endswith(("in November 2025 (2025-11)", "2025年11月分手了（2025-11）")), ended[1]) == (
+            True,
+            renamed[1],
+        )
 
 
 @pytest.mark.parametrize(

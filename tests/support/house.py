@@ -90,9 +90,17 @@ def _read_line(line: str, kind: str) -> dict[str, Any]:
         fact = re.fullmatch(r"(.*?)(?: \(([^()]*)\))?", rest, re.DOTALL)
         assert fact
         return {kind: int(number), "fact": fact[1]} | ({"more": fact[2].split("; ")} if fact[2] else {})
-    if asked := re.fullmatch(r"m([\d, -]+): (.*?)(?: \(([a-z]+)\))?", rest, re.DOTALL):
-        stance = {"stance": asked[3]} if asked[3] else {}
-        return {"statement": int(number), "of": asked[1], "says": asked[2], **stance}
+    if number == "open":
+        return {"open": rest}
+    if asked := re.fullmatch(r"m([\d, -]+?)(, open)?: (.*?)(?: \(([a-z]+)\))?", rest, re.DOTALL):
+        stance = {"stance": asked[4]} if asked[4] else {}
+        return {
+            "statement": int(number),
+            "of": asked[1],
+            "says": asked[3],
+            **stance,
+            **({"open": True} if asked[2] else {}),
+        }
     speaker, _, text = rest.partition(": ")
     return ({"turn": int(number)} if number != "-" else {}) | {"speaker": speaker, "text": text}
 

@@ -1,10 +1,10 @@
 """Starts the program from a process that has its libraries loaded: each run is a process of its own all the same.
 
 Loading them is most of the work of a run, and there are some hundred runs. So one process loads them once, and each run
-is a fork of it that plays ``main.py``, or the program of a test (``-c``), from its first line, with arguments,
-environment, streams and a terminal of its own, and that is a child of whoever asked for it. A run begins with Python
-itself where its environment says something to Python, or holds ``COLD_START``, or this one does; and on every system
-but Linux, where no process can adopt.
+is a fork of it that plays ``main.py``, or the program of a test (a file, or ``-c``), from its first line, with
+arguments, environment, streams and a terminal of its own, and that is a child of whoever asked for it. A run begins
+with Python itself where its environment says something to Python, or holds ``COLD_START``, or this one does; and on
+every system but Linux, where no process can adopt.
 
 python -m tests.support.warm SOCKET    waits for orders on this descriptor, until its other end is closed
 """
@@ -12,6 +12,7 @@ python -m tests.support.warm SOCKET    waits for orders on this descriptor, unti
 from __future__ import annotations
 
 import array
+import atexit
 import ctypes
 import fcntl
 import functools
@@ -39,7 +40,6 @@ import pexpect
 from ptyprocess import PtyProcess
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = str(ROOT / "main.py")
 _LIBRARIES = (
     "lancedb", "main", "numpy.typing", "numpy.ma", "openai.resources.chat.completions.messages", "pyarrow.dataset",
     "openai.resources.chat.chat", "lance_namespace", "rich.text", "rich.table", "rich.logging",
@@ -68,7 +68,7 @@ class Order:
 
 
 class Piped(subprocess.Popen[bytes]):
-    """A process with pipes; one of this Python that plays ``main.py``, or ``-c CODE``, is forked."""
+    """A process with pipes; one of this Python that plays a file, or ``-c CODE``, is forked."""
 
     def _execute_child(self, args: Sequence[str], *rest: Any) -> None:
         folder, environment, pipes = rest[4], rest[5], rest[9:15]
@@ -125,9 +125,11 @@ class _Loaded:
 
 def _loaded_for(command: Sequence[str], environment: Mapping[str, str]) -> _Loaded | None:
     """The process to ask for this run; None where it must begin with Python itself, or is no run of the program."""
-    if command[0] != sys.executable or command[1] not in (PROGRAM, "-c"):
+    if command[0] != sys.executable or not (command[1] == "-c" or command[1].endswith(".py")):
         return None
     to_python = {name: value for name, value in environment.items() if name.startswith("PYTHON")}
+    if to_python.get("PYTHONPATH") == str(ROOT):  # where every run looks
+        del to_python["PYTHONPATH"]
     cold = "COLD_START" in {**os.environ, **environment} or to_python != _OF_PYTHON
     return None if cold or not sys.platform.startswith("linux") else _loaded()
 
@@ -167,7 +169,7 @@ def _modules_of_ours() -> Iterator[str]:
 
 def _make_what_every_run_makes() -> None:
     """The file of a new database, which a process makes once and copies, the tools, and the compiled patterns."""
-    from domain.patterns import pattern_of
+    from domain.patterns import Guarded, pattern_of
     from interfaces.mcp_server import described_tool
     from interfaces.operations import OPERATIONS
     from storage.sqlite.schema import empty_database, expected_scripts
@@ -178,8 +180,12 @@ def _make_what_every_run_makes() -> None:
         if operation.tool:
             described_tool(name)
     late = type(pattern_of(""))
-    for pattern in [one for one in gc.get_objects() if type(one) is late]:
-        pattern.search  # noqa: B018
+    for one in gc.get_objects():
+        if type(one) is late:
+            for use in ("search", "match", "fullmatch", "finditer", "findall", "split", "sub"):
+                getattr(one, use)
+        elif type(one) is Guarded:
+            one.pattern  # noqa: B018
 
 
 def _next_run(line: socket.socket) -> tuple[Order, list[int]] | bool | None:
@@ -225,10 +231,15 @@ def _play(order: Order, streams: Sequence[int]) -> None:
     vars(sys).update(__stdin__=sys.stdin, __stdout__=sys.stdout, __stderr__=sys.stderr)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv, sys.path[0] = order.arguments, str(ROOT)
-    if order.arguments[0] == PROGRAM:
-        runpy.run_path(PROGRAM, run_name="__main__")
+    if order.arguments[0] != "-c":
+        runpy.run_path(order.arguments[0], run_name="__main__")
     else:
         exec(order.arguments.pop(1), {"__name__": "__main__"})
+        # As Python ends, but that it frees nothing: that alone would copy all that is shared with the loaded process.
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        os._exit(0)
 
 
 if __name__ == "__main__":

@@ -214,8 +214,26 @@ def test_a_round_takes_three_trips_to_the_server(server: Server, tmp_path: Path)
     assert len(store.database.run("SELECT digest FROM stored_message")) == 8
 
 
+@pytest.mark.parametrize("rounds", [3, 40])
+def test_what_changes_a_session_takes_as_many_trips_however_long_it_and_its_messages_are(
+    server: Server, tmp_path: Path, rounds: int
+) -> None:
+    store = postgres(tmp_path, server)
+    store.start("s1", at(0))
+    teller = Teller(store)
+    for number in range(rounds):
+        teller.say("s1", f"Cat {number} sleeps on " + " ".join(f"sofa{number}x{one}" for one in range(rounds)))
+    trace = tmp_path / "trace"
+    taken = {
+        "compact": trips(server, lambda: store.rounds.compact("s1", 1, teller.summary("Cats sleep")), trace),
+        "undo": trips(server, lambda: store.rounds.undo("s1", 1), trace),
+        "save": trips(server, lambda: store.opening("s2").rounds.save("s1", "Cats sleep", {}), trace),
+    }
+    assert taken == {"compact": 5, "undo": 14, "save": 14}
+
+
 @pytest.mark.parametrize("facts", [False, True])
-def test_a_recall_takes_four_trips_and_seven_with_facts_and_finds_what_it_finds_in_a_file(
+def test_a_recall_takes_four_trips_and_six_with_facts_and_finds_what_it_finds_in_a_file(
     server: Server, tmp_path: Path, facts: bool
 ) -> None:
     found: list[Recollection] = []
@@ -247,7 +265,7 @@ def test_a_recall_takes_four_trips_and_seven_with_facts_and_finds_what_it_finds_
                 found.append(own.find(asks, Recollection()))
 
         recall()
-    assert trips(server, recall, tmp_path / "trace") == (7 if facts else 4)
+    assert trips(server, recall, tmp_path / "trace") == (6 if facts else 4)
     in_file, first, again = ([(one.text_id, one.annotations) for one in each.messages] for each in found)
     assert in_file == first == again
     assert [one.facts for one in found] == [found[0].facts] * 3

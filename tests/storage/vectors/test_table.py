@@ -70,6 +70,15 @@ def found(vectors: Vectors, query: np.ndarray, limit: int = 10) -> list[str]:
     return [hit.text_id for hit in hits]
 
 
+def test_lancedb_is_loaded_without_the_client_of_its_service_which_can_be_imported_afterwards() -> None:
+    script = (
+        "import sys; from storage.vectors import lance; lance.load(); import lancedb.db\n"
+        "name = 'lance_namespace_urllib3_client'; assert not {name, f'{name}.api'} & set(sys.modules)\n"
+        "import lance_namespace_urllib3_client as client; client.TableApi, client.api"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=HOUSE)
+
+
 def test_importing_the_memory_imports_nothing_heavy() -> None:
     heavy = "{'lancedb', 'pyarrow', 'numpy'}"
     script = f"import sys, memory, storage.repositories; sys.exit(bool({heavy} & set(sys.modules)))"
