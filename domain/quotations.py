@@ -71,7 +71,7 @@ def quotation_spans(text: str) -> list[tuple[int, int]]:
 
 
 def outside_quotations(text: str, mark: str = "") -> str:
-    """The reply's own text: without quotations, quoted lines, and what follows an unclosed tag, as that is shown.
+    """The reply's own text: without quotations, references, quoted lines, and what follows an unclosed tag.
 
     ``mark`` is put where words are left out.
 
@@ -81,6 +81,7 @@ def outside_quotations(text: str, mark: str = "") -> str:
     'As I wrote:\\n“…”\\nGood.'
     """
     text = _QUOTED_LINES.sub(f"{mark}\n" if mark else "", text)
+    text = _REFERENCE.sub(f" {mark}", text).lstrip(" ") if mark else _REFERENCE.sub("", text)
     own: list[str] = []
     depth = position = 0
     for tag in QUOTATION_TAG.finditer(text):

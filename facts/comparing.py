@@ -666,7 +666,8 @@ def _score_known(
 def _counts_from(new: NewFact, known: Fact) -> str:
     """When a change takes effect: when the new fact starts or ended, but not before the known one started."""
     begins = _over_since(new) or new.start or new.said
-    return begins if begins >= known.since else new.said
+    is_news = known.stance == "planned" and new.said < begins  # a plan is over once it is known what comes of it
+    return new.said if is_news or begins < known.since else begins
 
 
 def _over_since(new: NewFact) -> str:

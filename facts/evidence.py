@@ -241,7 +241,9 @@ class TextFigures:
         singles = [each for each in one.possible if each.days == 1]
         last = re.match(r"last|past|上", self.text[one.start : one.end].casefold())
         unclear = len(singles) > 1 and not last and (one.meant or one.kind == "weekday")
-        if unclear and (self._ahead or _AHEAD.search(self.text)):
+        happened = _HAPPENED.search(self.text)
+        in_future = self._ahead or _AHEAD.search(self.text) or (one.kind == "day of month" and not happened)
+        if unclear and in_future:
             ahead = [each for each in singles if each.first >= self._written]
             if ahead:
                 return min(ahead, key=lambda each: each.first)
@@ -249,15 +251,15 @@ class TextFigures:
             return None
         if not one.meant.yearly:
             return one.meant if one.meant.days == 1 and not one.meant.about else None
-        behind = [each for each in singles if each.first <= self._written] if _HAPPENED.search(self.text) else []
+        behind = [each for each in singles if each.first <= self._written] if happened else []
         return min(behind or singles, key=lambda each: abs(each.first - self._written), default=None)
 
 
 #: What has not happened yet: there "on Friday" is the next one.
 _AHEAD = pattern_of(
     r"\b(?:will|'ll|going to|gonna|tomorrow|tonight|next|until|till|by|starts?|plan\w*|book(?:ed|ing)|appointment"
-    r"|meeting|deadline|due|want|see you|let's|hope)\b"
-    r"|[要会]|打算|准备|计划|约|之前|开始|到时|预约|截止|安排|希望",
+    r"|meeting|deadline|due|want|see you|let's|hope|(?<!had )(?:a|another) free)\b"
+    r"|[要会]|空出来|空了|打算|准备|计划|约|之前|开始|到时|预约|截止|安排|希望",
     re.IGNORECASE,
 )
 #: A distance from another day than today.

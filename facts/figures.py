@@ -20,8 +20,11 @@ _A_FIGURE = pattern_of(
     rf"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twel|{'|'.join(MONTH_NAMES)})"
 )
 _WHOLE_MONTH = 28
-#: How many have one name, which a statement may count: "the two Toms".
-_COUNTED_NAMES = pattern_of(r"\b(?:two|three)\b(?= [A-Z]\w+s\b)")
+#: How many have one name, which a statement may count, or were just named: "the two Toms", "how the two differ".
+_COUNTED_NAMES = pattern_of(
+    r"\b(?:two|three)\b(?= [A-Z]\w+s\b)"
+    r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)"
+)
 #: By how much one unit may differ from another.
 _UNITS = (2, 7, 12, 24, 52, 60, 500, 1000)
 #: A whole number below this is not taken as worked out: any two numbers give one.
@@ -118,9 +121,9 @@ class Figures:
         return frozenset(each.first.weekday() for each in self.days if each.first == each.last)
 
     def holds_day(self, month: int, day: int) -> bool:
-        """Whether they contain this day in any year, also as an end of a few days."""
+        """Whether they contain this day in any year, also as an end of a few days; of any month for ``month`` 0."""
         ends = (one for each in self.days if each.days < _WHOLE_MONTH for one in (each.first, each.last))
-        return any((one.month, one.day) == (month, day) for one in ends)
+        return any((month or one.month, day) == (one.month, one.day) for one in ends)
 
     def holds_month(self, month: int) -> bool:
         """Whether they contain this month, or a day in it, in any year."""
@@ -170,7 +173,11 @@ def wrong_figure(text: str, figures: Figures) -> str:
     if any(not _bears_expression(one, figures, weekdays) for one in named):
         return "date"
     clocks = [one for one in times if one.kind == "clock" and figures.clock_times]
-    rest = without_times(rest, [*named, *clocks])
+    days = [one for one in times if one.kind == "day of month"]
+    dated = [one for one in days if figures.holds_day(0, one.possible[0].first.day)]
+    if any(one not in dated and not rest[one.start : one.end].isascii() for one in days):
+        return "date"  # "the 2nd" may be another kind of number
+    rest = without_times(rest, sorted([*named, *clocks, *dated], key=lambda one: one.start))
     return "number" if any(not figures.bears_number(forms) for forms in asserted_numbers(rest)) else ""
 
 

@@ -140,9 +140,7 @@ def _other_words(source: Source, words: str) -> str:
 
 def _due(text: str, said: datetime) -> tuple[str, str, Precision] | None:
     """The first time at or after it was said that some words name; None if there is none."""
-    times = read_times(text, said.date())[:_MOST_TIMES]
-    dated = [one for one in times if one.kind in ("day of month", "day", "date")]
-    found = [one for one in times if one.kind != "weekday" or not any(_is_beside(one, each, text) for each in dated)]
+    found = read_times(text, said.date())[:_MOST_TIMES]
     for one in found:
         if one.recurrence or not (ahead := _ahead(one, text, said.date())):
             continue
@@ -154,13 +152,6 @@ def _due(text: str, said: datetime) -> tuple[str, str, Precision] | None:
         precision: Precision = next((name for most, name in precisions if ahead.days <= most), "year")
         return ahead.first.isoformat(), ahead.last.isoformat(), precision
     return None
-
-
-def _is_beside(weekday: TimeExpression, day: TimeExpression, text: str) -> bool:
-    """Whether a weekday and a day are one: "Wed the 14th"."""
-    first, last = sorted((weekday, day), key=lambda one: one.start)
-    agree = {each.first.weekday() for each in weekday.possible} & {each.first.weekday() for each in day.possible}
-    return bool(agree) and re.fullmatch(r"[\s,，(（]*(?:the )?", text[first.end : last.start]) is not None
 
 
 def day_ahead(text: str, now: datetime) -> str:

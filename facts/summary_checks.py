@@ -49,6 +49,7 @@ _OF_A_TEXT = pattern_of(
     r"|ask(?:s|ed)|learn(?:s|ed)|explain\w*|promis\w+|joke[sd]?|discuss\w*|talk(?:s|ed))\b"
     r"|邮件|信|短信|消息|文件|代码|帖子|文章|文档|诗|歌词|故事|转发|粘贴|引用|分享|说|写|问|告诉|建议|推荐|解释|答应|开玩笑|聊|讨论"
 )
+_ASKED = pattern_of(r"\basked\b|问")
 _MARKUP = " -*•#\t"
 _ANY_DAY = date(2000, 1, 1)
 
@@ -75,10 +76,14 @@ class SummarySources:
         return "\n".join(line for line, was in zip(lines, given, strict=True) if line or not was.strip()).strip()
 
     def supports(self, sentence: str, text_ids: Collection[str]) -> bool:
-        """Whether a sentence has no name, number or date of its own, and a telling word of one of these messages."""
-        own = (one for one in self._all if one.message.text_id in text_ids)
+        """Whether a sentence has no name, number or date of its own, and a telling word of one of these messages.
+
+        One that says that somebody asked needs a question there, whose words it may put otherwise.
+        """
+        own = [one for one in self._all if one.message.text_id in text_ids]
         said = frozenset(term for one in own for part in one.sentences for term in part.terms)
-        return self._is_supported(sentence) and not said.isdisjoint(telling_terms(sentence))
+        asks = any(one.questions for one in own) and _ASKED.search(sentence)
+        return self._is_supported(sentence) and bool(asks or said & telling_terms(sentence))
 
     def _check_line(self, line: str, language: Language) -> str:
         sentences = split_sentences(line)

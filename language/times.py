@@ -98,13 +98,13 @@ def read_times(text: str, reference: date) -> tuple[TimeExpression, ...]:
             found += _read_match(rule, match, reference)
         plain = rule.pattern.sub(_blank, plain) if matches else plain
     months = dict.fromkeys((*_A_MONTH.findall(text.lower()), *_ZH_A_MONTH.findall(text)))
-    found = [_in_named_months(one, months, text, reference) for one in sorted(found, key=lambda one: one.start)]
-    return tuple(_add_hours(plain, found))
+    found = [_in_named_months(one, months, reference) for one in sorted(found, key=lambda one: one.start)]
+    return tuple(_add_hours(plain, _join_weekdays(plain, found)))
 
 
-def _in_named_months(one: TimeExpression, months: Iterable[str], text: str, reference: date) -> TimeExpression:
+def _in_named_months(one: TimeExpression, months: Iterable[str], reference: date) -> TimeExpression:
     """A day of the month ("this October, the 18th"; 三月底，26号) may belong to any of the months named in the text."""
-    if one.kind != "day of month" and not (one.kind == "day" and _BARE_DAY.fullmatch(text[one.start : one.end])):
+    if one.kind != "day of month":
         return one
     more: list[TimeRange] = []
     for name in months:
@@ -112,6 +112,24 @@ def _in_named_months(one: TimeExpression, months: Iterable[str], text: str, refe
             day = one.possible[0].first.replace(month=_month_number(name))
             more += _in_near_years(TimeRange(day, day, yearly=True), reference)
     return replace(one, possible=(*one.possible, *more))
+
+
+def _join_weekdays(plain: str, found: Sequence[TimeExpression]) -> list[TimeExpression]:
+    """The expressions with a weekday beside a day that may be one as that day: "Wed the 14th" is the 14th."""
+    joined: list[TimeExpression] = []
+    for one in found:
+        before = joined[-1] if joined else one
+        weekday, day = (before, one) if before.kind == "weekday" else (one, before)
+        agree: tuple[TimeRange, ...] = ()
+        if weekday.kind == "weekday" and not weekday.recurrence and day.kind in ("date", "day", "day of month"):
+            number = weekday.possible[0].first.weekday()
+            agree = tuple(each for each in day.possible if each.days == 1 and each.first.weekday() == number)
+        if agree and _BESIDE.fullmatch(plain[before.end : one.start]):
+            meant = day.meant if day.meant in agree else agree[-1]
+            joined[-1] = replace(day, start=before.start, end=one.end, meant=meant, possible=agree, hours=weekday.hours)
+        else:
+            joined.append(one)
+    return joined
 
 
 def read_ranges(text: str, reference: date) -> tuple[TimeRange, ...]:
@@ -842,13 +860,13 @@ _WHOLE = r"(?:all|whole|entire|throughout|during|over)(?: of| the| this| that)*"
 _IN = r"(?:in|during|since|of|by|until|till|til|before|after|from|around|to|for|through|and|between|or|early|mid|late)"
 _ANY_YEAR = pattern_of(r"(?:19|20)\d\d")
 _A_MONTH = pattern_of(rf"\b(?:{_MONTH_LONG})\b")
-_BARE_DAY = pattern_of(r"[^月]*[日号]")
 _ZH_A_MONTH = pattern_of(rf"(?<![个\d{_HAN}])(1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月")
 _EVERY = pattern_of(
     r"\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times)\b|days\b|[每逢隔]|天天|年年"
 )
 _TO = re.compile(r"\s*(?:to|till|until|through|thru|-|–|—|~|～|到|至)(?: the)?\s*")
 _AND = re.compile(r"\s*(?:and|和|与)\s*")
+_BESIDE = re.compile(r"[\s,，(（]*(?:the )?")
 _BETWEEN = pattern_of(r"\bbetween\b|之间", re.IGNORECASE)
 _BETWEEN_CLOCK = pattern_of(r"[ ,，的]*(?:at|on|by|around|about|from)?(?: the)?\s*")
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
@@ -1000,7 +1018,7 @@ _RULES = (
     _rule("day", rf"\b(?:(?P<which>last|next|this|{_NO_VERB}coming|past)\s+)?(?P<weekday>{_DAYS})\b{_PART}", _read_weekday, "weekday"),
     _rule("mon|tue|wed|thu|fri|sat|sun", rf"(?:\b(?:(?P<which>last|next|this)|on|til|till|until|by|due)\s+|(?<![\w'’-])(?=(?:mon|tues?|weds|thu(?:rs?)?|fri)\b|(?:sat|sun) (?:morning|afternoon|arvo|evening|night)\b|(?:wed|sat)(?:(?<=^wed)|(?<=^sat)|(?<=[.,;:!?\n] wed)|(?<=[.,;:!?\n] sat)|(?<=\band wed)|(?<=\band sat)) (?:i|we|my|i'm|im|he|she|they)\b))(?P<weekday>mon|tues?|weds|thu(?:rs?)?|fri|(?:wed|sat|sun)(?=\s*(?:[^\w\s'’-]|$)|\s+(?:\d|(?:at|in|and|i|we|morning|afternoon|arvo|evening|night)\b)))\b(?: arvo\b)?{_PART}", _read_weekday, "weekday"),
     _rule("th|st|nd|rd", r"\b(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! (?:floor|grade|century|birthday|anniversary|street|time|place))", _read_day_of_month, "day of month"),
-    _rule("号|日", rf"(?<![\d{_HAN}月])(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})[日号](?![楼线码院店])", _read_day_of_month, "day"),
+    _rule("号|日", rf"(?<![\d{_HAN}月])(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})[日号](?![楼线码院店])", _read_day_of_month, "day of month"),
     # only for a question about the whole of it
     _rule("lately|recently|these days|最近|近来|近期|这", r"\b(?:lately|recently|these days)\b|最近|近来|近期|这阵子|这段时间|这些日子|这些天", partial(_read_last_days, days=_LATELY, about=True), "vague", certain=False),
     _rule((*_SEASON_WORDS, "year"), r"\b(?P<whole>spring|summer|autumn|fall|winter|(?<!\d )(?<!last )(?<!past )(?<!this )year)\b(?! old)", _read_bare_whole, "vague", certain=False),

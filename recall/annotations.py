@@ -70,11 +70,12 @@ _HAPPENED = pattern_of(
 )
 _NO_PLAN = pattern_of(
     r"\b(?:birthday|anniversary|every|each|usually|always|(?:morning|afternoon|evening|night)s|(?:be|turn) \d+"
-    r"|(?:hand|turn|sen[dt])(?:ed)? (?:it|them) (?:in|off)|(?<!be )(?:done|finished|paid)|cancelled|canceled"
-    r"|called off|postponed)\b|生日|纪念日|每|一般|要么|雷打不动|周.到周|上班|做礼拜"
-    r"|(?:[交考办写做付]完|交上|搞定)了|交了(?=[，。])|取消|改期|推迟|不去了",
+    r"|(?:hand|turn|sen[dt])(?:ed)? (?:it|them) (?:in|off)|(?<!be )(?:done|finished|paid))\b"
+    r"|生日|纪念日|每|一般|要么|雷打不动|周.到周|上班|做礼拜"
+    r"|(?:[交考办写做付]完|交上|搞定)了|交了(?=[，。])",
     re.IGNORECASE,
 )
+_CALLED_OFF = pattern_of(r"\b(?:cancelled|canceled|called off|postponed)\b|取消|改期|推迟|不去了", re.IGNORECASE)
 _CLAUSE_ENDS = pattern_of(r"[,;.!?，。；！？]|\b(?:and|but|so)\b", re.IGNORECASE)
 
 #: Reads which slots a question asks for.
@@ -380,13 +381,13 @@ def _was_over(fact: Fact) -> bool:
 def planned_for(fact: Fact, today: str) -> str:
     """The day for which it was planned, if that was in the future when stated and is past today; else "".
 
-    An event that was announced as certain was planned no less.
+    What is called off has nothing to tell of. An event that was announced as certain was planned no less.
     """
     last = fact.end or fact.start
     ahead = fact.stance in ("planned", "wished") or (fact.slot.attribute in EVENTS and fact.said[:10] < last)
     if not ahead or not last or fact.until:
         return ""
-    over = fact.said[: len(last)] <= last < today[: len(last)]
+    over = fact.said[: len(last)] <= last < today[: len(last)] and not _CALLED_OFF.search(fact.restatement)
     return (fact.start or fact.end) if over else ""
 
 
@@ -403,7 +404,9 @@ def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts, today: str
     later = find_successors(store, {fact for facts in past_of.values() for fact in facts})
     found: dict[str, tuple[Annotation, ...]] = {}
     for line, facts in past_of.items():
-        unknown = [fact for fact in facts if not _is_known_to(line, fact, later, store)]
+        beside = [each for message in line.messages for each in resting.get(message, ())]
+        known = (_is_followed(fact, beside, today) or _is_known_to(line, fact, later, store) for fact in facts)
+        unknown = [fact for fact, is_known in zip(facts, known, strict=True) if not is_known]
         if marks := tuple(dict.fromkeys([*annotations_from(unknown, later, today), *_past_day_of(line.line, today)])):
             found[line.line] = marks
     return found
@@ -412,7 +415,7 @@ def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts, today: str
 def _past_day_of(line: str, today: str) -> Iterator[Annotation]:
     """The latest day for which a quoting line plans something, if it is past: "exam next thursday", 21号之前要交."""
     found = _QUOTES.search(line)
-    if not found or _NO_PLAN.search(found["words"]):
+    if not found or _NO_PLAN.search(found["words"]) or _CALLED_OFF.search(found["words"]):
         return
     from language.times import range_of, read_times
 
@@ -496,6 +499,14 @@ def _past_facts_in(
 def _birth_years(text: str) -> frozenset[str]:
     """The years of birth in a text, which a persona line states instead of an age."""
     return frozenset(year for found in _BORN.findall(text) for year in found if year)
+
+
+def _is_followed(plan: Fact, beside: Iterable[Fact], today: str) -> bool:
+    """Whether one of these facts was said after the day of a plan and is about the same: it tells how it went."""
+    day = planned_for(plan, today)
+    own = _term_set(plan.subject) if plan.about == "person" else frozenset[str]()
+    about = _term_set(f"{plan.restatement} {plan.value}") - own if day else own
+    return bool(day) and any(one.said[:10] > (plan.end or day) and about & _term_set(one.restatement) for one in beside)
 
 
 def _is_known_to(line: LineEvidence, fact: Fact, later: Mapping[str, Fact], store: Facts) -> bool:

@@ -386,8 +386,9 @@ def all_tasks(task: Task) -> list[tuple[PromptMessage, ...]]:
 TASK = Task("en", names_in("en", "Ming", "Li Wei"), MARK, NOW)
 
 
-def test_folding_shows_who_said_what_when_and_no_quotations():
-    rounds = (spoken("I have a cat", "<blockquote>old words</blockquote>\n\nLovely!", 1),)
+@pytest.mark.parametrize("quotation", ["<blockquote>old words</blockquote>", "[2026-10-02 · 602851fc]"])
+def test_folding_shows_who_said_what_when_and_no_quotations(quotation):
+    rounds = (spoken("I have a cat", f"{quotation}\n\nLovely!", 1),)
     messages = TASK.compaction_prompt("Before.", rounds, 1_000)
     assert messages[0].content.startswith("Task: summarise the conversation.")
     assert material(messages) == {

@@ -314,6 +314,29 @@ def test_a_matter_of_the_speaker_is_theirs_though_the_companion_asked_about_them
     assert reason("陈默打算向林晓求婚这事谁也不知道", said, 2, names=CHEN, **plan) == ""
 
 
+def test_a_day_without_its_month_or_a_weekend_is_the_one_of_the_restatement() -> None:
+    said = talk(
+        "2026-10-10",
+        "我爸前几天说胸口闷，12号去医院做检查",
+        "> 嗯。",
+        "约了28号上午去看牙，十点",
+        "> 好。",
+        "最近在学做糖醋小排，周末做一回",
+    )
+    cases = [
+        ("陈默的爸爸2026年10月12日去医院做检查。", 1, "12号去医院做检查", "2026-10-12", ""),
+        ("陈默约了2026年10月28日上午十点去看牙。", 3, "28号上午去看牙，十点", "2026-10-28", ""),
+        ("陈默打算2026年10月10日至11日的周末做一回糖醋小排。", 5, "周末做一回", "2026-10-10", "2026-10-11"),
+    ]  # fmt: skip
+    for statement, message, value, start, end in cases:
+        draft = fact_draft(
+            statement, message, subject="陈默", attribute="计划", value=value, stance="planned", start=start, end=end
+        )
+        (fact,) = checked(draft, said, CHEN).facts
+        assert (fact.restatement, fact.basis, fact.start[:10], fact.end) == (statement, "verified", start, end)
+    assert reason("陈默的爸爸15号去医院做检查。", said, 1, names=CHEN) == "date"
+
+
 def test_who_laughs_at_the_end_laughs_only_about_the_last_clause():
     for said in ("我俩才谈了七个月，先不说这个😂", "我没养过狗，怕狗，哈哈"):
         for found in checked(

@@ -846,3 +846,15 @@ def test_a_cancelled_outing_ends_its_plan_under_whatever_name(plan: str, value: 
     tea = replace(gone, text_id="tea", restatement=told.replace("boat trip", "tea").replace("划船", "喝茶"))
     assert [(one.fact, one.verdict) for one in compare_facts([gone], known).changes] == [("plan", "ends")]
     assert compare_facts([tea], known).changes == ()
+
+
+def test_a_plan_ends_with_the_news_and_a_state_when_what_follows_it_begins() -> None:
+    text = "Mara got the job at Osprey."
+    for stance, value, until in [
+        ("planned", "they'll let me know by the 21st", True),
+        ("stated", "claims analyst", False),
+    ]:
+        known = list(arrived([new_fact("now", "job", value, "2026-10-09T20:00:00+00:00", stance=stance)]).values())
+        job = new_fact("job", "job", text, "2026-10-22T20:00:00+00:00", text=text, start="2026-11-16")
+        after = stored(known, compare_facts([job], known, known, [VerdictDraft(1, 1, "changes")]))
+        assert after[0].until == (job.said if until else "2026-11-16")

@@ -147,3 +147,29 @@ def test_the_years_of_birth_follow_from_every_age_that_is_told() -> None:
 )
 def test_a_day_in_a_value_becomes_a_date_only_where_it_is_a_time(value: str, written: str) -> None:
     assert TextFigures(value, date(2026, 10, 27)).with_values(value) == written
+
+
+def test_a_weekday_beside_its_day_is_one_day_and_a_day_without_a_month_lies_ahead_unless_it_happened() -> None:
+    said = date(2026, 10, 5)
+    for words, day in [
+        ("filling on weds the 14th at twenty to ten", "2026-10-14"),
+        ("friday, the 16th", "2026-10-16"),
+        ("filling the 14th", "2026-10-14"),
+        ("we met on the 14th", "2026-09-14"),
+        ("周三14号补牙", "2026-10-14"),
+        ("12号去医院做检查", "2026-10-12"),
+        ("12号去过医院了", "2026-09-12"),
+    ]:
+        figures = TextFigures(words, said)
+        assert figures.own_days == (range_of(day),)
+        assert figures.with_values(words) == words
+
+
+def test_a_free_saturday_is_the_one_ahead() -> None:
+    for words, value, given in [
+        ("so thats a free saturday for Theo and me", "a free saturday for Theo and me", "2026-10-17"),
+        ("周六空出来了", "周六空出来了", "2026-10-17"),
+    ]:
+        figures = TextFigures(words, date(2026, 10, 11))
+        assert figures.own_days == (range_of(given),)
+        assert given in figures.with_values(value)

@@ -166,6 +166,27 @@ def test_what_follows_from_an_age_is_supported_and_what_is_worked_out_wrongly_is
     assert sources.check_text(wrong, language) == becomes
 
 
+def test_a_sentence_of_the_diary_may_ask_count_and_date_in_its_own_words() -> None:
+    english = talk(
+        "2026-10-06",
+        "whats the difference between mount board and museum board? i bluffed",
+        "> Museum board's cotton rag, ordinary mount board is wood pulp. What would you be doing there?",
+        "ha ok i wasnt far off",
+    )
+    chinese = talk("2026-10-10", "说是一周之内给消息", "> 那最晚十六号前后见分晓。", "12号去医院做检查")
+    sources = SummarySources(english, MARA, {"user": "Mara", "assistant": "Juniper"})
+    ids = [one.text_id for one in english]
+    assert sources.supports("I told Mara how the two differ, and Mara wasn't far off.", ids)
+    assert sources.supports("I asked Mara what the work would be.", ids[1:2])
+    assert not sources.supports("I asked Mara what the work would be.", ids[2:])
+    assert not sources.supports("Mara said that the two boards cost 40 pounds.", ids)
+    sources = SummarySources(chinese, CHEN, {"user": "陈默", "assistant": "老友"})
+    ids = [one.text_id for one in chinese]
+    assert sources.supports("说是一周之内给消息，我说那最晚十六号前后见分晓。", ids)
+    assert sources.supports("他12号去医院做检查。", ids)
+    assert not sources.supports("他14号去医院做检查。", ids)
+
+
 @pytest.mark.parametrize(
     ("said", "line", "kept"),
     [

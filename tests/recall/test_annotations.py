@@ -587,3 +587,10 @@ def test_an_important_fact_is_recalled_for_less_than_any_other(life, importance,
         employed(life, f"job{number}", 100 - number, f"Mill {number}", slot=Slot("ann", f"job {number}"))
     found = life.recall("The November barbecue is on.", embed=None)
     assert ("Grandpa died in November." in told(found)) is recalled
+
+
+@pytest.mark.parametrize("where", ["the fair (cancelled)", "集市，不去了", "Acme"])
+def test_a_plan_that_is_stated_as_called_off_has_no_day_that_is_past(life, where):
+    employed(life, where=where, start="2026-06-03", said="2026-05-04", slot=Slot("person", "plan"), single=False)
+    (found,) = marks(life.recall(f"Did they take me on at {where}?", gated=False), "job-0u") or [()]
+    assert [one.became for one in found] == ["was_planned_for"] * (where == "Acme")

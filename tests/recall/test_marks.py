@@ -320,3 +320,18 @@ def test_a_mark_stays_on_its_line():
     assert annotated_persona("A.\n\n  Home: Oslo.", marks) == (
         "A.\n\n  Home: Oslo. [Ann lives # here: until 2026-05-02]"
     )
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_a_line_that_rests_on_what_was_said_of_a_plan_after_its_day_knows_how_it_went(life, later):
+    value, line, went, other = {
+        "en": ("gets in on the 7th at 4", "Theo gets in on 2026-05-07 at 4.", "Theo went home.", "It rains."),
+        "zh": ("7号下午四点到", "阿飞2026年5月7日下午四点到。", "阿飞回去了。", "下雨了。"),
+    }[life.language]
+    spoken, after = life.say(value, FIRST), life.say(went, "2026-05-12T19:00:00+00:00")
+    plan = {"stance": "planned", "start": "2026-05-07", "single": False, "about": "other"}
+    life.learn(spoken, life.fact("plan", value, line, Slot("theo", "visit"), **plan))
+    told = went if later else other
+    life.learn(after, life.fact("went", told, told, Slot("theo", "visits"), single=False, about="other"))
+    life.write(line, rests=(spoken, after))
+    assert (life.shown == (line,)) == later
