@@ -232,6 +232,7 @@ def _play(order: Order, streams: Sequence[int]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv, sys.path[0] = order.arguments, str(ROOT)
     if order.arguments[0] != "-c":
+        sys.path.insert(0, str(Path(order.arguments[0]).resolve().parent))  # where a program looks first
         runpy.run_path(order.arguments[0], run_name="__main__")
     else:
         exec(order.arguments.pop(1), {"__name__": "__main__"})
