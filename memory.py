@@ -378,9 +378,8 @@ class Memory:
             for one in found:
                 if one.number in became or one.number in known:
                     self.matters.set_status(one.number, one.status, one.yearly, one.next_review)
-            last, unanswered = self.matters.greeting()
-            if unanswered and known:
-                self.matters.set_greeting(last, 0)  # the person took it up
+            if known:
+                self.matters.set_greeting(self.matters.greeting()[0], 0)  # the person took it up
         return found
 
     def changes_of_previous_session(self, session_id: str) -> SessionChanges:

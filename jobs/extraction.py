@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from domain import errors
 from domain.events import Notice
@@ -364,8 +364,8 @@ class Extraction:
 
     def _settle_matters(self, work: _Work, found: _Open) -> None:
         """Note what a window did to what was open; a matter that it speaks of, and was not shown with it, is closed."""
-        waiting = self._memory.matters.with_status(("pending", "asked"))
-        before = [one for one in waiting if one.place < work.messages[0].seq and str(one.number) not in found.shown]
+        stored = self._memory.matters.with_status(get_args(MatterStatus))
+        before = [one for one in stored if one.place < work.messages[0].seq and str(one.number) not in found.shown]
         known = {**spoken_of(before, work.messages), **found.settled}
         self._memory.settle_matters((*work.before, *work.messages), self._llm.clock(), known)
 

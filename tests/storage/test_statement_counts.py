@@ -14,7 +14,7 @@ from tests.support.house import friend, house
 from tests.support.server import ScriptedServer, say
 
 #: In the thread that talks; the index has its own.
-MOST_OF_A_TURN, MOST_OF_A_SAVE = 45, 148
+MOST_OF_A_TURN, MOST_OF_A_SAVE = 45, 149
 
 
 class Counted(sqlite3.Connection):
