@@ -211,6 +211,7 @@ class _Comparison:
                 any(_is_said_with(fact, one) for one in values)
                 or _is_deed(fact, elsewhere=fact.text_id in self._elsewhere)
                 or self._goes_before_plan(fact)
+                or (values and _is_death(fact))  # one dies once: what is said of it later is more of the same
             ):
                 self._new[fact.text_id] = replace(fact, single=False)
             else:

@@ -363,6 +363,14 @@ def test_a_death_ends_what_depends_on_the_one_who_died_and_stays_a_fact(days: di
     assert {fact.replaced_by for fact in known.values() if fact.until} == {"death"}
 
 
+@pytest.mark.parametrize("how", ["Pickle was asleep on the jumper when she died.", "Pickle 是睡着走的。"])
+def test_how_somebody_died_does_not_take_the_place_of_the_death(how: str) -> None:
+    asleep = new_fact("asleep", "death", how, "2025-11-16T21:00:01+00:00", subject="Pickle", text=how)
+    later = replace(asleep, text_id="later", said="2025-12-01T21:00:00+00:00", restatement=how + " !", value=how + " !")
+    for windows in ([[DIED, asleep]], [[DIED], [later]]):
+        assert all(fact.current for fact in arrived([], *windows).values())
+
+
 @pytest.mark.parametrize("verdict", ["changes", "ends"])
 def test_no_verdict_makes_a_death_something_of_the_past(verdict: Verdict) -> None:
     known = list(arrived([DIED]).values())
