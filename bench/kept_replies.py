@@ -42,12 +42,11 @@ class KeptReplies:
         self.put(messages, text)
         return text
 
-    def put(self, messages: Messages, text: str) -> Path:
-        """Keep a reply; where its request lies."""
+    def put(self, messages: Messages, text: str) -> None:
+        """Keep a reply with its request."""
         path = self.path(messages)
         _write(path, json.dumps(messages, ensure_ascii=False, indent=1))
         _write(path.with_suffix(".reply.txt"), text)
-        return path
 
     def path(self, messages: Messages) -> Path:
         """Where a request lies, or would."""

@@ -90,9 +90,12 @@ class FixedReplies(httpx2.BaseTransport):
         body = json.loads(request.read())
         messages: Messages = body["messages"]
         kind = kind_of(messages)
-        text = self.said.pop(0) if kind == "talk" and self.said else self._asked(messages)
-        said = self.spoken if kind == "talk" else ""
-        self.seen.append(Seen(kind, messages, self.replies.put(messages, text), said))
+        path = self.replies.path(messages)
+        if kind == "talk" and self.said:
+            self.replies.put(messages, text := self.said.pop(0))
+        else:  # kept as the model gave it, which may not be what is handed on
+            text = self._asked(messages)
+        self.seen.append(Seen(kind, messages, path, self.spoken if kind == "talk" else ""))
         return answered(text, stream=bool(body.get("stream")))
 
     def _asked(self, messages: Messages) -> str:

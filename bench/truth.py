@@ -238,7 +238,7 @@ def measured(life: Life, replies: MistakenReplies, folder: Path, log: logging.Lo
         later, secret = requests_holding(secrets, seen)
         kinds = dict(Counter(one.kind for one in seen if one.kind != "talk"))
         after = later if secrets else None
-        mistakes = Counter(replies.wrong.values())
+        mistakes = dict(Counter(replies.wrong.values()))
         stated = tuple(mistakes_stated(whole, replies.wrong))
         return Truth(life["name"], tuple(found), len(seen), after, secret, without, lines, kinds, mistakes, stated)
 
