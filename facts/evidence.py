@@ -241,9 +241,7 @@ class TextFigures:
         singles = [each for each in one.possible if each.days == 1]
         last = re.match(r"last|past|上", self.text[one.start : one.end].casefold())
         unclear = len(singles) > 1 and not last and (one.meant or one.kind == "weekday")
-        happened = _HAPPENED.search(self.text)
-        in_future = self._ahead or _AHEAD.search(self.text) or (one.kind == "day of month" and not happened)
-        if unclear and in_future:
+        if unclear and (self._tells_ahead or (one.kind == "day of month" and not self._tells_past)):
             ahead = [each for each in singles if each.first >= self._written]
             if ahead:
                 return min(ahead, key=lambda each: each.first)
@@ -251,8 +249,16 @@ class TextFigures:
             return None
         if not one.meant.yearly:
             return one.meant if one.meant.days == 1 and not one.meant.about else None
-        behind = [each for each in singles if each.first <= self._written] if happened else []
+        behind = [each for each in singles if each.first <= self._written] if self._tells_past else []
         return min(behind or singles, key=lambda each: abs(each.first - self._written), default=None)
+
+    @cached_property
+    def _tells_ahead(self) -> bool:
+        return self._ahead or _AHEAD.search(self.text) is not None
+
+    @cached_property
+    def _tells_past(self) -> bool:
+        return _HAPPENED.search(self.text) is not None
 
 
 #: What has not happened yet: there "on Friday" is the next one.

@@ -15,6 +15,7 @@ from domain.quotations import find_quotations, without_quotations
 from domain.recollection import Recollection
 from domain.text import MAX_INPUT_BYTES, mask
 from domain.workers import CancelToken
+from facts.evidence import TextFigures
 from facts.matters import day_ahead
 from interfaces.terminal.markdown import stream_for
 from interfaces.terminal.reply import QuotationSplitter, QuotedStream
@@ -114,6 +115,7 @@ def test_four_times_the_text_takes_about_four_times_as_long(name: str) -> None:
 _READS: dict[str, Callable[[str], object]] = {
     "numbers": lambda given: (find_numbers(given), asserted_numbers(given)),
     "times": lambda given: read_times(given, date(2026, 11, 26)),
+    "own_days": lambda given: TextFigures(given, date(2026, 11, 26)).own_days,
     "day_ahead": lambda given: day_ahead(given, datetime(2026, 11, 26)),
     "checking": lambda given: reason("Mara has 3 cats until May.", talk("2026-05-17", given), 1),
 }
@@ -124,6 +126,7 @@ _READS: dict[str, Callable[[str], object]] = {
     ("piece", "size"),
     [
         *((piece, 20_000) for piece in ("1", "一", "一万", "1,", "not 1 ", "前的", "a")),
+        ("三月 ", 8_000),
         *((piece, 5_000) for piece in ("三天", "friday 3rd ", "the 3rd, may, ")),  # read piece by piece: counted
     ],
 )
