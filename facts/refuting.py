@@ -618,9 +618,10 @@ _HAS_SUBJECT = pattern_of(
 def _governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
     """The clause with the subject of the one that says a statement: itself, or one before it."""
     best = _whole_clause(statement, sentence, quoted)
-    if _HAS_SUBJECT.match(best):
-        return best
     before = split_clauses(sentence[: sentence.find(best) + len(best)])
+    others = (each for each in before if _OTHER_SUBJECT.search(each) and not _ONLY_THINKS.search(each))
+    if _HAS_SUBJECT.match(best) and not any(others):
+        return best
     for clause in reversed(before):
         if _FIRST_PERSON.search(clause.casefold()) or _OTHER_SUBJECT.search(clause) or "我" in clause:
             # Where the first clause leaves the subject out it is the speaker, and perhaps of the later ones, too.
@@ -629,9 +630,11 @@ def _governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> s
     return best
 
 
+#: Somebody else who only says or thinks it; the thing need not be theirs: "he's not sure, scan's on friday".
+_ONLY_THINKS = pattern_of(rf"\bsure\b|{_SAYS.pattern}", re.IGNORECASE)
 #: What somebody wants of the speaker, who need not be named.
 _FOR_THE_SPEAKER = pattern_of(
-    r"\b(?:requires?|insists?|demands?|expects?)\b|[他她]们?(?:要求|规定|不让|允许|不许|批准|安排)|(?:公司|单位|领导|老板)(?:要求|规定|不让|不许)"
+    r"(?:[他她]们?(?:要求|规定|不让|允许|不许|批准|安排)|(?:公司|单位|领导|老板)(?:要求|规定|不让|不许))(?!.*[他她])"
 )
 
 
