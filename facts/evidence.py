@@ -167,8 +167,9 @@ class TextFigures:
     def clock_times(self) -> frozenset[time]:
         """The times of day in it, also bare hours and so many minutes away; one before noon may mean the afternoon."""
         found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
-        if found and _IN_MINUTES.search(self.text):
-            minutes = [int(each) for each in self.numbers if each.isdecimal() and int(each) < 60]
+        lengths = "，".join(each[0] for each in _IN_MINUTES.finditer(self.text.casefold())) if found else ""
+        if lengths:
+            minutes = [int(each) for each in find_numbers(lengths) if each.isdecimal() and int(each) < 60]
             moments = [datetime.combine(self._written, at) for at in found]
             found |= {(at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one)}
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
@@ -338,7 +339,11 @@ _LIST = pattern_of(
     r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4})*[和跟与、][\u4e00-\u9fff]"
 )
 _LISTED = pattern_of(r",? (?:and|&) |, |[、和跟与]")
-_IN_MINUTES = pattern_of(r"\bmin(?:ute)?s?\b|分钟", re.IGNORECASE)
+#: A length of minutes with its number: "forty-five minutes", 十五分钟.
+_IN_MINUTES = pattern_of(
+    r"(?<![\d:.])(?:\d{1,2}|\b(?:(?:twenty|thirty|forty|fifty)[ -])?[a-z]{1,12})[ -]?min(?:ute)?s?\b"
+    r"|(?<![\d:.])(?:\d{1,2}|[一二两三四五六七八九十]{1,3})来? ?分钟"
+)
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
 _BARE_HOUR = pattern_of(

@@ -100,7 +100,7 @@ _DOZEN = pattern_of(r"\bdozen\b")
 _PLURAL = pattern_of(
     r"\b(?P<word>two|three|four|five|seven|eight|nine|ten|twentie|thirtie|fortie|fiftie|seventie|eightie|ninetie)s\b"
 )
-_TWO = pattern_of(r"\b(?:pair|twins?|both|couple|twice|fortnight|too(?= [a-z]{3,}s\b))\b|俩|双胞胎|一对|一双")
+_TWO = pattern_of(r"\b(?:pair|twins?|both|couple|twice|fortnight|too(?= [a-z]{2,}(?<![us])s\b))\b|俩|双胞胎|一对|一双")
 _EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里", re.IGNORECASE)
 
 
@@ -122,10 +122,18 @@ _COMPARES = pattern_of(
     r"|[比多少大小差共每减加涨降跌胖瘦成%]|又|平分|平摊",
     re.IGNORECASE,
 )
-#: "Three of us plus my mother-in-law", 三口加上婆婆; who will be 81 is 80.
+#: Who will be 81 is 80: "she'll be 81 in May", "turning forty", 快八十一岁.
+_NEXT_AGE = pattern_of(
+    r"\b(?:(?:he|she|i|who)(?:'ll|’ll| will) be|turn(?:s|ing)?) (?P<age>\d{1,3}|[a-z]+(?:-[a-z]+)?)(?: years? old\b)?"
+    r"(?=\s*(?:$|[,;!?)]|\.(?!\d)|(?:in|on|at|by|this|next|tomorrow|today|soon|and|but)\b))"
+    r"|\bwill be (?P<old>\d{1,3}|[a-z]+(?:-[a-z]+)?) years? old\b"
+    r"|[快要][满到]?(?P<han>[\d一二三四五六七八九十]{1,4})周?岁",
+    re.IGNORECASE,
+)
+#: "Three of us plus my mother-in-law", 三口加上婆婆.
 _AND_ONE = pattern_of(
     r"\b(?:plus|counting|including|as well as|along with)\b|\b(?:one|an?) (?:\w+ )?(?:more|less|fewer|older|younger)\b"
-    r"|\bturn(?:s|ing)? |(?:'ll|\bwill) be \w+|[快要满][\d一二三四五六七八九十]+周?岁|加上|算上|连上|再加|[大小多少]一",
+    r"|加上|算上|连上|再加|[大小多少]一",
     re.IGNORECASE,
 )
 #: "Thirty per cent down", 首付三成.
@@ -140,8 +148,10 @@ def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
     >>> "36000" in derived_numbers("42k, six more than before", frozenset({"42", "42000", "6"}))
     True
     """
+    ages = (parse_number(next(filter(None, each.groups()))) for each in _NEXT_AGE.finditer(text)) if found else ()
+    younger = frozenset(str(age - 1) for age in ages if age)
     if not 0 < len(found) <= _MOST_COMPARED or not (_COMPARES.search(text) or _AND_ONE.search(text)):
-        return frozenset()
+        return younger
     values = [Decimal(number) for number in found if number != "1" and len(number) < _EXACT and number[:1].isdigit()]
     scale = next((one for one in (10_000, 1_000) if any(value and value % one == 0 for value in values)), 1)
     pairs = [(a, b) for a in values for b in values if a != b]
@@ -151,7 +161,7 @@ def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
     if share := _SHARES.search(text):
         made |= {a * b / (10 if share["tenths"] else 100) for a, b in pairs}
     made |= {a / b for a, b in pairs if b and a % b * 100 % b == 0}
-    return frozenset(_plain_number(str(value)) for value in made)
+    return younger.union(_plain_number(str(value)) for value in made)
 
 
 def asserted_numbers(text: str) -> tuple[frozenset[str], ...]:

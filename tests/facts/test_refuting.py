@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date, time
 
 import pytest
 
 from facts.drafts import QuoteDraft
+from facts.evidence import TextFigures
 from facts.refuting import find_fault
 from facts.spans import own_words
+from language.numbers import derived_numbers, find_numbers
 from tests.facts.talk import CHEN, MARA, checked, fact_draft, reason, talk
 
 
@@ -152,6 +155,34 @@ def test_a_time_of_day_is_one_that_was_said(said: str, statement: str, why: str)
 
 
 @pytest.mark.parametrize(
+    ("said", "number", "counts"),
+    [
+        ("I was too nervous to eat.", "2", False),
+        ("It was too famous for us.", "2", False),
+        ("too bedrooms plus a box room", "2", True),
+        ("The dose will be 5 mg.", "6", False),
+        ("The dose will be 5 mg.", "4", False),
+        ("There will be 12 guests at the party.", "11", False),
+        ("My rent will be 900 from May.", "899", False),
+        ("We turn off at junction 24.", "25", False),
+        ("她八十一岁，药要五毫克。", "80", False),
+        ("你要满十八片才打折。", "17", False),
+        ("She'll be 81 in December.", "80", True),
+        ("She'll be 81 in December.", "82", False),
+        ("Dad will be eighty-one years old.", "80", True),
+        ("Ann is turning forty.", "39", True),
+        ("我爸年底快八十一岁了。", "80", True),
+        ("我爸年底快八十一岁了。", "82", False),
+    ],
+)
+def test_a_number_follows_from_an_age_ahead_or_a_word_for_two_and_from_nothing_like_them(
+    said: str, number: str, counts: bool
+) -> None:
+    found = find_numbers(said)
+    assert (number in found | derived_numbers(said, found)) == counts
+
+
+@pytest.mark.parametrize(
     ("said", "statement"),
     [("外婆买了十斤排骨。", "外婆买了5公斤排骨。"), ("The roof cost 15 grand.", "The roof cost Mara 15,000.")],
 )
@@ -170,6 +201,21 @@ def test_a_weight_or_an_amount_in_other_units_is_the_same(said: str, statement: 
 )
 def test_what_follows_from_shares_and_sums_in_the_words_is_kept(said: str, statement: str) -> None:
     assert reason(statement, talk("2025-05-17", said), 1, value="") == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "of_it", "not_of_it"),
+    [
+        ("Take it at 9:30, 15 minutes after food, room 12.", time(9, 45), time(9, 42)),
+        ("The train is at 8:10, I have 3 bags, it takes forty minutes.", time(8, 50), time(8, 13)),
+        ("我9:30吃药，饭后15分钟，12号房。", time(9, 45), time(9, 42)),
+        ("我9:30吃药，饭后十五分钟，12号房。", time(9, 15), time(9, 18)),
+    ],
+)
+def test_a_time_is_moved_by_its_minutes_and_by_no_other_number(said: str, of_it: time, not_of_it: time) -> None:
+    times = TextFigures(said, date(2025, 5, 17)).clock_times
+    assert of_it in times
+    assert not_of_it not in times
 
 
 def test_a_day_counted_from_an_age_stays_as_it_was_worked_out() -> None:
