@@ -62,7 +62,11 @@ _UNTIL = pattern_of(
 )
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
-_ASKING = pattern_of(r"\bask(?:s|ed|ing)?\b|问", re.IGNORECASE)
+#: That somebody asks whoever is named behind it; and words of asking in a question, which is then of asking others.
+_ASKS_WHOM = pattern_of(r"(?:\bask(?:s|ed|ing)? |(?<![访学顾疑])问[了过]?(?!题))(?P<whom>.+)", re.IGNORECASE)
+_ASKING = pattern_of(r"\bask(?:s|ed|ing)?\b|(?<![访学顾疑])问(?!题)", re.IGNORECASE)
+#: A place as people type it: 去Toronto.
+_LATIN_PLACE = pattern_of(r"[去在到飞从回] ?(?P<name>[A-Z][A-Za-z]+)")
 _OF_A_STREET = ("Street", "Road", "Avenue", "Lane", "Drive", "Square")
 #: Characters of a single day: 2026-11-21.
 _DAY = 10
@@ -284,7 +288,7 @@ class _Checking:
             return "companion's words"
         if claim.quotes and self._are_pasted(claim.quotes, sources):
             return "quoted text"
-        if not _says_that_it_asks(claim):
+        if not self._says_that_it_asks(claim, sources):
             sources = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))
         if not sources:
             return "question"
@@ -304,6 +308,14 @@ class _Checking:
         return replace(
             basis, said=said, sources=in_order((*needed, *sources, *lenders)), claim=replace(basis.claim, stance=stance)
         )
+
+    def _says_that_it_asks(self, claim: _Claim, sources: Sequence[Source]) -> bool:
+        """Whether a claim is that the companion asked the person something, which its question says itself."""
+        found = _ASKS_WHOM.search(claim.text) if claim.about == "companion" else None
+        rests = (found["whom"].partition(one) for one in self._names.person if one) if found else ()
+        asks_person = any(not before and not rest.startswith(("'s", "’s", "的")) for before, _, rest in rests)
+        own = (source.text for source in sources if not source.spoken_by_person)
+        return asks_person and not any(map(_ASKING.search, own))
 
     def _are_pasted(self, quotes: Sequence[Quote], sources: Sequence[Source]) -> bool:
         """Whether all that is quoted of these messages is in what their speaker only passed on."""
@@ -379,7 +391,7 @@ class _Checking:
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         best = best_sentences(wanted, own) or best
-        if _says_that_it_asks(claim) and is_question(best[0][0].text):
+        if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):
             return "", "stated"
         return "", weakest_stance(wanted, best, of_companion)
 
@@ -440,14 +452,15 @@ class _Checking:
         if language_of(claim.text) not in {source.language for source in sources}:
             return ()  # names are spelt in another script
         before = () if of_companion else self._window.before(sources)
-        # 多伦多 for Toronto
-        spelt = any(name not in claim.text for source in sources for name in latin_names(source.text))
+        # 多伦多 for Toronto; who or what is named in another script is not known to be the same.
+        places = (each["name"] for source in sources for each in _LATIN_PLACE.finditer(source.text))
+        location = claim.draft.location if claim.draft and any(one not in claim.text for one in places) else ""
         for name in _names_of(claim):
             place = self._window.source_of(name, (*sources, *before), of_companion)
             if isinstance(place, Source):
                 lenders.append(place)
             elif place is None and not (
-                self._window.is_like_a_word(name, _SIMILAR_NAME) or (spelt and unspaced_length(name))
+                self._window.is_like_a_word(name, _SIMILAR_NAME) or (name == location and unspaced_length(name))
             ):
                 return None
         subject = claim.subject
@@ -558,11 +571,6 @@ def _quoted_sentences(quotes: Iterable[Quote], sources: Iterable[Source]) -> tup
             start, end = spans[source.message.text_id]
             found += [each for each in source.sentences if each.span[0] < end and start < each.span[1]]
     return tuple(found)
-
-
-def _says_that_it_asks(claim: _Claim) -> bool:
-    """Whether a claim is that the companion asked something, which its question says itself."""
-    return claim.about == "companion" and _ASKING.search(claim.text) is not None
 
 
 def _is_answered(source: Source, sources: Sequence[Source]) -> bool:

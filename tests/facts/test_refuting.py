@@ -462,6 +462,43 @@ def test_an_answer_is_read_with_its_question() -> None:
     assert reason("Petra is a friend of Mara.", said, 3, persons=("Petra",)) != ""
 
 
+@pytest.mark.parametrize(
+    ("said", "statement", "fields", "why"),
+    [
+        ("我养了一只猫，叫Pickle，三岁。", "陈默养了一只猫，叫汤圆，三岁。", {"persons": ("汤圆",)}, "name"),
+        ("昨天跟Tom去吃了火锅。", "陈默昨天跟王小雅去吃了火锅。", {"persons": ("王小雅",)}, "name"),
+        ("昨天跟Tom去吃了火锅。", "陈默昨天在成都吃了火锅。", {"location": "成都"}, "name"),
+        ("六月去Toronto实习。", "陈默六月去多伦多实习。", {"location": "多伦多"}, ""),
+        ("六月去Toronto实习。", "陈默六月跟汤圆去多伦多实习。", {"location": "多伦多", "persons": ("汤圆",)}, "name"),
+    ],
+)
+def test_only_a_place_may_be_spelt_in_another_script(
+    said: str, statement: str, fields: dict[str, object], why: str
+) -> None:
+    assert reason(statement, talk("2025-11-05", said), 1, names=CHEN, subject="陈默", **fields) == why
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "statement", "is_so"),
+    [
+        ("Shall I ask the doctor about the 5 mg dose?", "No, don't.", "Juniper asked the doctor about the 5 mg dose.", False),
+        ("Shall I call the doctor?", "No, don't.", "Juniper asked the doctor to call.", False),
+        ("Shall I call the doctor?", "No, don't.", "Juniper asked Mara whether to call the doctor.", True),
+        ("你要不要我访问那家医院？", "不要。", "老友访问那家医院。", False),
+        ("你要不要我问医生？", "不要。", "老友问陈默的医生。", False),
+        ("Shall I call the doctor?", "No, don't.", "Juniper asked Mara's doctor to call.", False),
+        ("你要不要我打给医生？", "不要。", "老友问陈默的医生。", False),
+        ("你要不要我打给医生？", "不要。", "老友问陈默要不要打给医生。", True),
+    ],
+)  # fmt: skip
+def test_a_question_of_the_companion_says_only_that_it_asked_the_person(
+    asked: str, answer: str, statement: str, is_so: bool
+) -> None:
+    names, who = (MARA, "Juniper") if statement.isascii() else (CHEN, "老友")
+    spoken = talk("2025-03-01", "Hm.", "> " + asked, answer)
+    assert (reason(statement, spoken, 2, names=names, about="companion", subject=who) == "") == is_so
+
+
 def test_the_companion_is_judged_by_what_it_promised() -> None:
     assert find_fault("Juniper dreamt of bees.", "Juniper", "companion", (), ()) == ""
 
