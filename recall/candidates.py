@@ -87,8 +87,8 @@ class MessageTable:
         #: The number of the newest message here; 0 if empty.
         self.last_seq = 0
         self.has_named = False
-        #: The numbers of messages, and of the sessions of summaries, by id, as far as they were asked for.
-        self.numbers: dict[Kind, dict[str, int]] = {"conversation": {}, "summary": {}}
+        #: The numbers of messages by id, as far as they were asked for. Another thread may empty it at any time.
+        self.numbers: dict[str, int] = {}
         self._size = 0
         self._last_of: dict[int, int] = {}
         self._session_ends: Numbers | None = None
@@ -452,6 +452,8 @@ class CandidateSearch:
         self._totals = {table: self._words.rows(table) for table in _SUMMED}
         self._messages: dict[int, Message | None] = {}
         self._near: dict[tuple[bytes, Kind], _Similarities] = {}
+        #: Those of the sessions of summaries are of this moment: a summary may be replaced.
+        self._numbers: dict[Kind, dict[str, int]] = {"conversation": table.numbers, "summary": {}}
         self._little: dict[int, bool] = {}
         self._log = log
         self._hidden_rows = np.zeros(len(table), np.bool_)
@@ -665,8 +667,8 @@ class CandidateSearch:
 
     def _by_number(self, kind: Kind, hits: _Similarities) -> dict[int, float]:
         """The similarity of messages, or of the sessions of summaries, by number; what is gone is left out."""
-        known = self._table.numbers[kind]
-        numbers: dict[str, int] = {text_id: known[text_id] for text_id in hits.keys() & known.keys()}
+        known = self._numbers[kind]
+        numbers = {text_id: number for text_id in hits if (number := known.get(text_id)) is not None}
         if new := [text_id for text_id in hits if text_id not in numbers]:
             if kind == "conversation":
                 read = self._archive.messages.numbers_of(new)
@@ -677,7 +679,7 @@ class CandidateSearch:
         return {numbers[text_id]: similarity for text_id, similarity in hits.items() if text_id in numbers}
 
     def _keep_numbers(self, kind: Kind, new: Mapping[str, int]) -> None:
-        known = self._table.numbers[kind]
+        known = self._numbers[kind]
         if len(known) > _MOST_NUMBERS:
             known.clear()
         known |= new

@@ -86,14 +86,15 @@ def tell(companion: Companion, text: str) -> None:
     companion.memory.rounds.store(session.session_id, text, "I see.", session.start_timestamp, "stop")
 
 
-def told(companion: Companion) -> list[str]:
+def told(companion: Companion, session_id: str = "") -> list[str]:
+    """What was said in a session: the one that is resumed, if none is named."""
+    session_id = session_id or companion.memory.sessions.resume_or_start()[0].session_id
+    return [message.words for message in companion.memory.messages.of_session(session_id) if message.role == "user"]
+
+
+def told_in_any(companion: Companion) -> list[str]:
     """What was said in any session: a memory that is open twice has one for each program."""
-    return [
-        message.words
-        for session in companion.memory.sessions.recent(None)
-        for message in companion.memory.messages.of_session(session.session_id)
-        if message.role == "user"
-    ]
+    return [words for one in companion.memory.sessions.recent(None) for words in told(companion, one.session_id)]
 
 
 def test_what_one_person_said_is_in_no_other_persons_memory(town):
@@ -103,7 +104,7 @@ def test_what_one_person_said_is_in_no_other_persons_memory(town):
             tell(companion, f"I am {name!r}.")
     for name in names:
         with town.people.companion(name) as companion:
-            assert told(companion) == [f"I am {name!r}."]
+            assert told_in_any(companion) == [f"I am {name!r}."]
             if name != ME:
                 assert companion.memory.folder.is_relative_to(town.data_dir / "people")
 
@@ -112,7 +113,7 @@ def test_each_system_instruction_has_a_companion_of_its_own(town):
     one = town.registry.add_instruction("ann", "Pirate", "Talk like a pirate.")
     with town.people.companion("ann", one.number) as pirate, town.people.companion("ann") as plain:
         tell(pirate, "Ahoy.")
-        assert told(plain) == []
+        assert told_in_any(plain) == []
         assert pirate.instruction == one
     with pytest.raises(UsageError), town.people.companion("ben", one.number):
         pass

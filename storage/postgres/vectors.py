@@ -46,7 +46,7 @@ _PUT = (
     "UPDATE embedding SET cell = put.cell FROM unnest(CAST(? AS bigint[]), CAST(? AS bigint[])) AS put (number, cell)"
     " WHERE embedding.number = put.number"
 )
-_MESSAGES = "FROM embedding WHERE model = ? AND kind = 'conversation'"
+_MESSAGES = "FROM embedding WHERE model = ? AND dimension = ? AND kind = 'conversation'"
 #: What says the number of a text that can still be found.
 _NUMBERED: Mapping[Kind, str] = {
     "conversation": _NEAREST.format("c.seq", "conversation c ON c.text_id = e.text_id AND c.hidden = 0 AND c.demo = 0"),
@@ -162,18 +162,20 @@ class PostgresVectors:
         """Put the vectors of messages into cells where they are many, and again where they became many more."""
         cells = (self._model, self._dimension)
         ((count, present),) = self._database.run(
-            f"SELECT (SELECT count(*) {_MESSAGES}), (SELECT count(*) {_CELLS})", self._model, *cells
+            f"SELECT (SELECT count(*) {_MESSAGES}), (SELECT count(*) {_CELLS})", *cells, *cells
         )
         if count <= self._exact or (wanted := round(count**0.5)) < present * _GROWN:
             return
         # An odd step, since what is said and its reply follow each other.
         step = max(count // (wanted * _SAMPLED), 1) | 1
         query = f"SELECT number, vector {_MESSAGES} AND number % ? = 0 ORDER BY number"
-        centroids = _centroids_of(_stack(self._database.run(query, self._model, step)), wanted)
+        if not (sample := self._database.run(query, *cells, step)):
+            return
+        centroids = _centroids_of(_stack(sample), wanted)
         found = self._assign(centroids, 0)
         with self._database.write() as tx:
             # What was stored meanwhile is here; what was removed is not.
-            found += self._assign(centroids, max(found)[0])
+            found += self._assign(centroids, max(found, default=(0, 0))[0])
             tx.do(f"DELETE {_CELLS}", *cells)
             found.sort(key=itemgetter(1))  # those of a cell are written, and so read, next to each other
             for at in range(0, len(found), _AT_ONCE):
@@ -181,7 +183,7 @@ class PostgresVectors:
                 tx.do(_PUT, [*numbers], [*places])
             mean = "SELECT model, dimension, cell, l2_normalize(avg(vector))"
             tx.do(
-                f"INSERT INTO cell (model, dimension, number, centroid) {mean} {_MESSAGES} AND dimension = ?"
+                f"INSERT INTO cell (model, dimension, number, centroid) {mean} {_MESSAGES}"
                 " AND cell > 0 GROUP BY model, dimension, cell",
                 *cells,
             )
@@ -190,7 +192,7 @@ class PostgresVectors:
         """The numbers of the vectors that were stored after a number, each with its cell."""
         found = list[tuple[int, int]]()
         query = f"SELECT number, vector {_MESSAGES} AND number > ? ORDER BY number LIMIT {_AT_ONCE}"
-        while rows := self._database.run(query, self._model, after):
+        while rows := self._database.run(query, self._model, self._dimension, after):
             places = (_stack(rows) @ centroids.T).argmax(axis=1) + 1
             found += zip((row["number"] for row in rows), places.tolist(), strict=True)
             after = rows[-1]["number"]
@@ -207,7 +209,9 @@ def _centroids_of(sample: npt.NDArray[np.float32], count: int) -> npt.NDArray[np
     """So many directions near which the vectors of a sample gather, by k-means."""
     import numpy as np
 
-    found = sample[np.linspace(0, len(sample) - 1, count).astype(np.int64)]
+    # Of equal beginnings all but one would stay empty.
+    distinct = np.sort(np.unique(sample, axis=0, return_index=True)[1])
+    found = sample[distinct[np.linspace(0, len(distinct) - 1, count).astype(np.int64)]]
     for _ in range(_CORRECTIONS):
         nearest = (sample @ found.T).argmax(axis=1)
         order = nearest.argsort(kind="stable")

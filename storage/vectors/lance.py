@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cache
-from importlib import import_module
+from importlib import import_module, reload
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from threading import Lock
@@ -50,7 +50,8 @@ _INDEX_CACHE = 128 << 20
 _METADATA_CACHE = 32 << 20
 #: glibc keeps a heap for each thread and LanceDB has many: two heaps halve what a large table holds resident.
 _ARENA_MAX, _ARENAS = -8, 2
-#: A client of a service, of which LanceDB needs nothing but types; importing the rest takes half of its import.
+#: A client of a service, of which LanceDB needs nothing but types. Importing the rest takes half of its import, so
+#: that is done when something of the rest is asked for.
 _SERVICE = "lance_namespace_urllib3_client"
 
 
@@ -103,12 +104,14 @@ def load() -> None:
     os.environ.setdefault("LANCEDB_LOG", "error")
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
-    if sys.modules.keys().isdisjoint(("lancedb", _SERVICE)) and (package := find_spec(_SERVICE)):
-        # An empty package: its modules of types can be imported, what it would import on its own is not.
-        sys.modules[_SERVICE] = module_from_spec(package)
-        with suppress(ImportError, AttributeError):
-            import_module("lancedb")
-        del sys.modules[_SERVICE]
+    if sys.modules.keys().isdisjoint(("lancedb", _SERVICE)) and (spec := find_spec(_SERVICE)):
+        package = sys.modules[_SERVICE] = module_from_spec(spec)  # empty, but its modules can be imported
+
+        def import_rest(name: str) -> Any:
+            del package.__dict__["__getattr__"]
+            return getattr(reload(package), name)
+
+        package.__dict__["__getattr__"] = import_rest
     import_module("lancedb")
 
 

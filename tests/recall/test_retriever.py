@@ -15,11 +15,13 @@ from domain.indexes import Hit
 from domain.recollection import RecallLimits, RecallRequest, Recollection
 from domain.records import Message
 from models.embeddings import SentenceEmbedder
+from recall.candidates import CandidateSearch, Hidden, MessageTable
 from recall.embedding import HashedEmbedder, message_key, style_for
+from recall.questions import parse_question
 from recall.relevance import Features, MessageKinds, examples_for, judge
 from recall.retriever import OwnMemories
 from recall.selection import ENTRY, FRAME, RECORD
-from storage.messages import NewMessage
+from storage.messages import NewMessage, NewSummary
 from tests.contract.stores import sqlite
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -365,6 +367,22 @@ def test_the_current_session_is_never_recalled(life):
     assert recalled
     assert {message.session_id for message in recalled.messages} <= {"old", "older"}
     assert {summary.session_id for summary in recalled.summaries} <= {"old", "older"}
+
+
+def test_a_summary_that_was_replaced_says_no_more_how_near_its_session_is(life):
+    def nearest():
+        search = CandidateSearch(life.store.of, life.vectors, table, Hidden("now"), LOG)
+        (found,) = search.find([parse_question("a puppy", NOW.date())], [vector], [()])
+        return max(found.evidence.summary_similarity)
+
+    table, (vector,) = MessageTable(), _EMBED(["a puppy"])
+    table.extend(life.store.of.messages.columns_after(0, 100))
+    life.vectors.rows.append(("old-m", "old", "summary", -vector))
+    assert nearest() == pytest.approx(-1.0, abs=0.01)
+    with life.store.database.write() as tx:
+        life.store.of.summaries.replace(tx, "old", NewSummary("new-m", NOW.isoformat(), "They spoke of a puppy."), 6)
+    life.vectors.rows.append(("new-m", "old", "summary", vector))
+    assert nearest() == pytest.approx(1.0, abs=0.01)
 
 
 def test_a_message_can_be_found_the_moment_it_is_stored(life):

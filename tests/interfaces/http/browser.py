@@ -63,18 +63,23 @@ class Browser:
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        page = self._pages[session] = Page(self, session)
+        page = self._pages[session] = Page(self, session, context)
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
         return page
 
     def empty_pages(self) -> None:
-        """Leave every page and what it stored."""
+        """Leave every page and what it stored; close one that cannot be left."""
         for page in [one for one in self._pages.values() if one not in self._empty]:
-            page.js("sessionStorage.clear(), localStorage.clear()")
-            page.call("Network.clearBrowserCookies")
-            page.call("Page.navigate", url="about:blank")
-            page.until("location.href === 'about:blank'")
+            try:
+                page.js("sessionStorage.clear(), localStorage.clear()")
+                page.call("Network.clearBrowserCookies")
+                page.call("Page.navigate", url="about:blank")
+                page.until("location.href === 'about:blank'")
+            except AssertionError:  # its script hangs
+                del self._pages[page.session]
+                self.call("Target.disposeBrowserContext", browserContextId=page.context)
+                continue
             page.console.clear()
             page.asked.clear()
             self._empty.append(page)
@@ -113,6 +118,7 @@ class Page:
 
     browser: Browser
     session: str
+    context: str
     console: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -133,6 +134,42 @@ def test_cells_are_made_again_when_there_are_many_more_messages(life: Life) -> N
     vectors.upkeep()
     assert len(life.cells()) > len(before) * 1.3
     assert {*life.in_cells().values()} == {*life.cells()}
+
+
+def test_cells_are_not_made_again_where_many_messages_are_alike(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    alike = [life.near(0), life.near(1)]
+    for number, text_id in enumerate([*life.vectors]):
+        if number % 4:
+            life.embed(text_id, alike[number % 2])
+    vectors = life.opened()
+    vectors.upkeep()
+    monkeypatch.setattr("storage.postgres.vectors._centroids_of", lambda *_: pytest.fail("made again"))
+    vectors.upkeep()
+
+
+@pytest.mark.parametrize("read", ["count(*)", "number % ?"])
+def test_everything_may_be_erased_while_cells_are_made(life: Life, monkeypatch: pytest.MonkeyPatch, read: str) -> None:
+    run = life.store.database.run
+
+    def run_and_erase(query: str, *values: Any) -> Any:
+        rows = run(query, *values)
+        if read in query:
+            monkeypatch.undo()
+            life.store.erasure.erase(life.store.erasure.scope_of_everything())
+        return rows
+
+    vectors = life.opened()
+    monkeypatch.setattr(life.store.database, "run", run_and_erase)
+    vectors.upkeep()
+    assert life.store.database.run is not run_and_erase
+    assert (life.cells(), life.in_cells()) == ({}, {})
+
+
+def test_cells_are_made_of_the_vectors_of_one_dimension(life: Life) -> None:
+    for text_id in life.say("of another"):
+        life.embed(text_id, np.ones(DIMENSION // 2, np.float32))
+    life.opened().upkeep()
+    assert len(life.cells()) > 8
 
 
 def test_a_centroid_is_of_what_is_still_in_its_cell(life: Life) -> None:

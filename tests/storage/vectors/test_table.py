@@ -70,11 +70,13 @@ def found(vectors: Vectors, query: np.ndarray, limit: int = 10) -> list[str]:
     return [hit.text_id for hit in hits]
 
 
-def test_lancedb_is_loaded_without_the_client_of_its_service_which_can_be_imported_afterwards() -> None:
+def test_the_client_of_a_service_is_imported_whole_when_it_is_used_and_not_with_lancedb() -> None:
     script = (
         "import sys; from storage.vectors import lance; lance.load(); import lancedb.db\n"
-        "name = 'lance_namespace_urllib3_client'; assert not {name, f'{name}.api'} & set(sys.modules)\n"
-        "import lance_namespace_urllib3_client as client; client.TableApi, client.api"
+        "assert 'lance_namespace_urllib3_client.api' not in sys.modules\n"
+        "import lance_namespace, lance_namespace_urllib3_client as client; client.TableApi, client.api, client.models\n"
+        "made = client.ApiClient().deserialize('{\"version\":1}', 'CreateTableResponse', 'application/json')\n"
+        "assert type(made) is client.CreateTableResponse is lance_namespace.CreateTableResponse"
     )
     subprocess.run([sys.executable, "-c", script], check=True, cwd=HOUSE)
 
