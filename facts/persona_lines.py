@@ -40,7 +40,7 @@ Deed = Literal["add", "change", "end", "correct", "drop"]
 _LONGEST_LINE = 400
 #: Two lines that share this much say the same, and a line that has this much of another one may replace it.
 _ALIKE, _KEEPS = 0.85, 0.75
-#: So much of each line must be in the one that they are merged into.
+#: So much of each line, and of what it alone says, must be in the one that they are merged into.
 _MERGED = 0.5
 #: Lines that matter so much are dropped only if their fact is over or was never true.
 _PROTECTED = 9
@@ -277,7 +277,8 @@ class PersonaEditing:
         reason = self._find_refusal(text, facts, *olds, replaced=[at for at, _ in lines])
         open_lines = (one for _, one in lines if not self._is_over(one))
         untouched = [one for one in open_lines if not self._is_among(one, facts, self._grounds.concerned)]
-        if not reason and not reworded and not all(self._merges(text, one.text) for one in untouched):
+        merged = [(one, "\n".join(each.text for _, each in lines if each is not one)) for one in untouched]
+        if not reason and not reworded and not all(self._merges(text, *each) for each in merged):
             reason = "loses a line"
         if reason:
             return reason
@@ -292,13 +293,23 @@ class PersonaEditing:
             self._lines[at] = None
         return ""
 
-    def _merges(self, text: str, line: str) -> bool:
-        """Whether a text that takes the place of a line leaves out nothing but plain words."""
+    def _merges(self, text: str, line: _Line, others: str) -> bool:
+        """Whether a text that takes the place of a line and ``others`` leaves out only plain words, of what is
+        protected none.
+        """
+        assert line.evidence
+        if line.evidence.importance >= _PROTECTED and any(_Words(text).missing_in(line.text, self._own_terms)):
+            return False
+        only = telling_terms(line.text) - telling_terms(others)
         plain = normalize_text(text)
-        known = (name for name in self._grounds.names.known if not name.isascii() and name in line)
-        names = {*latin_names(line), *known}
+        known = (name for name in self._grounds.names.known if not name.isascii() and name in line.text)
+        names = {*latin_names(line.text), *known}
         named = (name for name in names if not telling_terms(name) <= self._own_terms)
-        return _keeps(text, line, _MERGED) and all(is_named_in(normalize_text(name), plain) for name in named)
+        return (
+            _keeps(text, line.text, _MERGED)
+            and len(only & telling_terms(text)) >= _MERGED * len(only)
+            and all(is_named_in(normalize_text(name), plain) for name in named)
+        )
 
     def _drop_lines(self, lines: Sequence[tuple[int, _Line]], facts: Sequence[_Evidence]) -> str:
         for place, line in lines:

@@ -904,6 +904,32 @@ def test_a_merged_line_leaves_out_plain_words_but_no_name_number_or_denial(
     assert (why, found.text == text) == (refused, not refused)
 
 
+@pytest.mark.parametrize(
+    ("lines", "importance", "lost", "whole"),
+    [
+        (("Mara is allergic to peanuts.", "Mara is allergic to cats."), 10, "Mara is allergic to cats.",
+         "Mara is allergic to peanuts and cats."),
+        (("Mara is fond of peanuts.", "Mara is fond of cats."), 5, "Mara is fond of cats.",
+         "Mara is fond of peanuts and cats."),
+        (("Mara is allergic to penicillin.", "Mara carries a card."), 10, "Mara is allergic and carries a card.",
+         "Mara is allergic to penicillin and carries a card."),
+        (("Mara takes warfarin every evening.", "Mara takes a walk every evening."), 9,
+         "Mara takes a walk every evening.", "Mara takes warfarin and a walk every evening."),
+        (("Mara's mother died in spring.", "Mara's mother liked spring flowers."), 9,
+         "Mara's mother liked spring flowers.", "Mara's mother liked spring flowers and died in spring."),
+        (("陈默对花生过敏。", "陈默对猫毛过敏。"), 10, "陈默对猫毛过敏。", "陈默对花生过敏，对猫毛过敏。"),
+        (("陈默每天晚上吃华法林。", "陈默每天晚上散步。"), 9, "陈默每天晚上散步。", "陈默每天晚上吃华法林，每天晚上散步。"),
+        (("陈默喜欢收集老邮票。", "陈默喜欢收集旧钱币。"), 5, "陈默喜欢收集旧钱币。", "陈默喜欢收集老邮票，收集旧钱币。"),
+    ],
+)  # fmt: skip
+def test_a_merged_line_keeps_what_only_one_of_its_lines_says_and_all_of_what_is_vital(
+    lines: tuple[str, str], importance: int, lost: str, whole: str
+) -> None:
+    given = {"on": grounds((), ()), "lines": lines, "importance": importance}
+    assert after(deed("change", [1, 2], lost), **given) == ([*lines], ["loses a line"])  # type: ignore[arg-type]
+    assert after(deed("change", [1, 2], whole), **given) == ([whole], [])  # type: ignore[arg-type]
+
+
 def test_a_line_is_not_needless_beside_one_that_says_the_reverse() -> None:
     for lines in ("Mara does not eat meat.", "Mara eats meat."), ("陈默不吃肉。", "陈默吃肉。"):
         assert after(deed("drop", 1), on=grounds((), ()), lines=lines) == ([*lines], [])
