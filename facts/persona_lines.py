@@ -169,7 +169,6 @@ class PersonaEditing:
         self._grounds = grounds
         self._facts = [_Evidence(one, language, grounds) for one in grounds.facts]
         self._language = language
-        self._above_limit = False
         bullets = Counter(_BULLET.match(line)[0] for line in number_lines(text))  # type: ignore[index]
         common = bullets.most_common(1)
         self._bullet = common[0][0] if common and "#" not in common[0][0] and not re.search(r"\d", common[0][0]) else ""
@@ -181,15 +180,14 @@ class PersonaEditing:
         return frozenset(number for number, line in found if line and (line.pinned or line.evidence is None))
 
     def apply_operations(self, operations: Iterable[Operation]) -> tuple[Refusal, ...]:
-        """Apply operations in order. Returns those that were rejected; one that nothing needs is only ignored."""
-        asked = [*operations]
-        written = [one for one in asked if one.deed != "drop"]
-        replaced = {
-            self._places[number - 1] for one in written for number in one.lines if 0 < number <= len(self._places)
-        }
-        kept = [line.text for at, line in enumerate(self._lines) if line and at not in replaced]
-        self._above_limit = self._is_above_limit(*kept, *(one.text for one in written))
-        found = [(operation, self._apply_operation(operation)) for operation in asked]
+        """Apply operations in order. Returns those that were rejected; one that nothing needs is only ignored.
+
+        A rejected "drop" is tried again after all others: by what was done the persona may be too long.
+        """
+        found = [(operation, self._apply_operation(operation)) for operation in operations]
+        found = [
+            (one, self._apply_operation(one) if reason and one.deed == "drop" else reason) for one, reason in found
+        ]
         return tuple(
             Refusal(operation, reason, self._words_in_no_fact(operation) if reason == "unsupported" else ())
             for operation, reason in found
@@ -209,7 +207,7 @@ class PersonaEditing:
         ]
         for *_, at, evidence in sorted(removable, key=lambda one: one[:4]):
             line = self._lines[at]
-            if line is None or not self._is_above_limit(self._text):
+            if line is None or not self._is_above_limit:
                 break
             moved.append(replace(evidence, line=line.text.strip()))
             self._lines[at] = None
@@ -221,8 +219,9 @@ class PersonaEditing:
     def _text(self) -> str:
         return "\n".join(line.text for line in self._lines if line)
 
-    def _is_above_limit(self, *texts: str) -> bool:
-        return estimate("\n".join(texts)) > self._grounds.limit
+    @property
+    def _is_above_limit(self) -> bool:
+        return estimate(self._text) > self._grounds.limit
 
     # --- one operation
 
@@ -315,7 +314,7 @@ class PersonaEditing:
         for place, line in lines:
             others = (one.text for at, one in enumerate(self._lines) if one and at != place)
             assert line.evidence
-            in_part = self._above_limit or line.text.strip() in self._grounds.past
+            in_part = self._is_above_limit or line.text.strip() in self._grounds.past
             protected = line.evidence.importance >= _PROTECTED
             over = self._is_over(line) or (in_part and not protected)
             needless = over or any(_keeps(other, line.text) for other in others)

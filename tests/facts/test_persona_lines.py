@@ -340,6 +340,19 @@ def test_a_persona_that_is_too_long_may_lose_what_matters_little_and_nothing_els
         assert (GYM in found.text, WORK in found.text, why) == (limit == more, True, refused)
 
 
+@pytest.mark.parametrize(
+    ("lines", "refused"),
+    [
+        (("Mara lives in Leeds.", "Mara likes tea."), "Mara owns a yacht. " * 70),
+        (("陈默住在成都。", "陈默喜欢喝茶。"), "陈默有一艘游艇。" * 70),
+    ],
+)
+def test_an_operation_that_is_refused_makes_no_room_by_dropping_a_line(lines: tuple[str, str], refused: str) -> None:
+    on = replace(grounds((), ()), limit=60)
+    for deeds in [deed("add", 0, refused), deed("drop", 1)], [deed("drop", 1), deed("add", 0, refused)]:
+        assert after(*deeds, on=on, lines=lines, importance=8) == ([*lines], ["no fact"])
+
+
 def test_a_merged_line_may_leave_out_what_is_past() -> None:
     on = grounds((), concerned={}, overruled={}, past={GYM: True})
     found, refused = edited(deed("change", [2, 3], WORK[:-1] + ", in Leeds."), on=on)
