@@ -69,6 +69,12 @@ _CANCELS = pattern_of(
     r"|取消|泡汤|黄了|不[去办搞来]了|没[去办]成",
     re.IGNORECASE,
 )
+#: Words for the notice that somebody gives, or that something will end: no new value yet.
+_NOTICE = pattern_of(
+    r"\b(?:g[ai]v(?:e|es|en|ing)|put(?:s|ting)? in|hand(?:s|ed|ing) in|serv(?:es|ed|ing))(?: \w+){0,3} notice\b"
+    r"|\bleav(?:es?|ing)\b|\b(?:lease|tenancy|contract) (?:ends|expires|runs out|is up)\b|退[租房]|到期|[辞离]职|离开|解约",
+    re.IGNORECASE,
+)
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
@@ -224,9 +230,10 @@ class _Comparison:
         return [fact for fact in facts if fact in kept]
 
     def _goes_before_plan(self, fact: NewFact) -> bool:
-        """Whether a fact that calls nothing changed is of a slot that changes later: notice given on a flat."""
+        """Whether a fact only says that a value of its slot, which changes later, will end: notice given on a flat."""
         ahead = any(one.slot == fact.slot and one.stance == "planned" and _is_ahead(one) for one in self._listed)
-        return ahead and not (fact.start or _CHANGES.search(fact.restatement))
+        gives_notice = _NOTICE.search(fact.restatement) and not _CHANGES.search(fact.restatement)
+        return bool(ahead and gives_notice and not fact.start)
 
     def _merge_repeated(self, slot: Slot, facts: Sequence[NewFact]) -> None:
         """Store each value of a multi-valued slot once; of a plan that was put off, the later day counts."""

@@ -328,6 +328,26 @@ def test_notice_that_is_given_ends_nothing_before_the_day_of_the_plan(home: str,
     assert not arrived([before], [gives])["home"].current
 
 
+@pytest.mark.parametrize(
+    ("attribute", "before", "now", "plan"),
+    [
+        ("home", "Mara lives in Leeds.", "Mara lives in Hull.", "Mara is going to York."),
+        ("home", "Mara lives in Leeds.", "Mara rents a flat in Hull.", "Mara is going to York."),
+        ("employer", "Mara works at Asda.", "Mara works at Boots.", "Mara starts at Next in October."),
+        ("home", "陈默住在浦东。", "陈默住在无锡。", "陈默要去苏州。"),
+        ("employer", "陈默在百灵上班。", "陈默在蜀芯上班。", "陈默十月去云帆入职。"),
+    ],
+)
+def test_a_new_home_or_employer_takes_the_place_of_the_old_one_although_the_next_is_planned(
+    attribute: str, before: str, now: str, plan: str
+) -> None:
+    old = new_fact("old", attribute, before, "2025-03-01T20:00:00+00:00", text=before)
+    new = new_fact("new", attribute, now, "2025-08-30T18:00:00+00:00", text=now)
+    next_one = new_fact("next", attribute, plan, new.said, start="2025-10-18", stance="planned", text=plan)
+    known = arrived([old], [new, next_one])
+    assert (known["old"].replaced_by, known["new"].current) == ("new", True)
+
+
 @pytest.mark.parametrize(("end", "since"), [("2025-09", "2025-09"), ("", "2025-10-01T20:00:00+00:00")])
 def test_a_bond_that_is_told_as_over_makes_doubtful_what_hung_on_it(end: str, since: str) -> None:
     tom = new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")
