@@ -312,6 +312,26 @@ def test_a_doubt_of_the_model_has_the_cause_and_the_day_of_the_fact_that_it_name
 
 
 @pytest.mark.parametrize(
+    ("moved", "likes", "climbs"),
+    [
+        ("Mara moved to York.", "Mara likes tea.", "Mara climbs near the flat."),
+        ("陈默搬到苏州了。", "陈默爱喝茶。", "陈默在家附近攀岩。"),
+    ],
+)
+def test_a_doubt_of_the_model_that_names_what_changes_nothing_has_the_change_of_the_window_as_its_cause(
+    moved: str, likes: str, climbs: str
+) -> None:
+    gym = new_fact("gym", "routine", "gym", "2025-03-01T20:00:01+00:00", text=climbs, single=False)
+    known = list(arrived([LEEDS, gym]).values())
+    york = new_fact("york", "home", "York", "2025-07-12T22:00:00+00:00", text=moved)
+    tea = new_fact("tea", "likes", "tea", "2025-07-12T22:00:01+00:00", text=likes, single=False)
+    for window, doubt in (([york, tea], 2), ([tea, york], 1)):
+        changes = compare_facts(window, known, known, [], [DoubtDraft(2, doubt)]).changes
+        assert [(one.verdict, one.by) for one in changes if one.fact == "gym"] == [("doubts", "york")]
+    assert compare_facts([tea], known, known, [], [DoubtDraft(2, 1)]).ignored == {"doubt without a change": 1}
+
+
+@pytest.mark.parametrize(
     ("home", "notice", "plan"),
     [
         ("Mara lives in a small flat in Headingley.", "Mara has given notice on her flat.", "Mara is moving to York."),
