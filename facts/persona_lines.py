@@ -317,7 +317,7 @@ class PersonaEditing:
             in_part = self._is_above_limit or line.text.strip() in self._grounds.past
             protected = line.evidence.importance >= _PROTECTED
             over = self._is_over(line) or (in_part and not protected)
-            needless = over or any(_keeps(other, line.text) for other in others)
+            needless = over or any(_repeats(other, line.text, protected) for other in others)
             if needless or self._is_among(line, facts, self._grounds.overruled):
                 continue
             if not self._is_among(line, facts, self._grounds.concerned):
@@ -571,12 +571,26 @@ def _read_line(text: str) -> _Read:
     return _Read(text, _letters_of(text), telling_terms(text))
 
 
+def _repeats(text: str, line: str, wholly: bool) -> bool:
+    """Whether a text says what a line says and denies as much; ``wholly``: each part of the line is a part of it."""
+    said, wanted = ({telling_terms(part) for part in _PART.split(one)} for one in (text, line))
+    return (
+        _keeps(text, line)
+        and _count_denials(text) == _count_denials(line)
+        and (wanted - {frozenset()} <= said or not wholly)
+    )
+
+
+def _count_denials(text: str) -> int:
+    return sum(map(is_denial, _PART.split(text)))
+
+
 def _keeps(text: str, line: str, share: float = _KEEPS) -> bool:
     """Whether a text has nearly all words of a line, all its numbers, and as many denials."""
     wanted = telling_terms(_ENDED.sub("", line))
     if not find_numbers(line) <= find_numbers(text) or len(wanted & telling_terms(text)) < share * len(wanted):
         return False
-    return sum(map(is_denial, _PART.split(line))) <= sum(map(is_denial, _PART.split(text)))
+    return _count_denials(line) <= _count_denials(text)
 
 
 def _letters_of(line: str) -> str:

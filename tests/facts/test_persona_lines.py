@@ -579,6 +579,27 @@ def test_what_another_line_says_may_be_dropped_without_any_fact() -> None:
     assert (found.text, refused) == (lines[0], [])
 
 
+@pytest.mark.parametrize(
+    ("line", "other", "importance", "needless"),
+    [
+        ("Mara is allergic to nuts.", "Mara's son is not allergic to nuts.", 10, False),
+        ("Mara's son is allergic to nuts.", "Mara is allergic to nuts, her son is not allergic.", 10, False),
+        ("Mara is allergic to nuts.", "Mara's son is allergic to nuts.", 10, False),
+        ("Mara eats meat.", "Mara does not eat meat.", 5, False),
+        ("Mara is allergic to nuts.", "Mara is allergic to nuts, her son is a baker.", 10, True),
+        ("陈默对花生过敏。", "陈默的儿子对花生不过敏。", 10, False),
+        ("陈默对花生过敏。", "陈默的儿子对花生过敏。", 10, False),
+        ("陈默吃肉。", "陈默吃肉不多，不吃鱼。", 5, False),
+        ("陈默对花生过敏。", "陈默对花生过敏，儿子是面包师。", 10, True),
+    ],
+)
+def test_a_line_is_not_needless_beside_what_is_denied_or_said_of_somebody_else(
+    line: str, other: str, importance: int, needless: bool
+) -> None:
+    lines, why = after(deed("drop", 1), on=grounds((), ()), lines=(line, other), importance=importance)
+    assert (lines, why) == (([other], []) if needless else ([line, other], ["still so"] if importance > 8 else []))
+
+
 def test_the_numbers_of_lines_stay_the_same_for_a_second_reply() -> None:
     editing = PersonaEditing(PERSONA, EVIDENCE, [PIN], grounds(), "en")
     assert editing.fixed == {1, 4}
