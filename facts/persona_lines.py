@@ -677,7 +677,9 @@ def _neutral_terms() -> frozenset[str]:
 
 #: What shows that two names may change places, and what joins two whose order says nothing.
 _TURNS_AROUND = pattern_of(r"\b(?:by|from|to|for|of|with)\b|[被由给从跟和与向对替]")
+_PASSIVE = pattern_of(r"(?:\bby|[被由])$")
 _JOINS = frozenset({"and", "or", ",", "&", "和", "与", "跟", "、", "，"})
+_OWNS = ("'s", "’s", "的")
 _STATEMENTS = pattern_of(r"[;!?…。；！？]|\.(?=\s|$)")
 
 
@@ -693,7 +695,10 @@ def _swaps_names(text: str, said: str, names: Names) -> bool:
                 before = statement[slice(there[second][1], there[first][0])].strip()
                 same = between == before or not telling_terms(between).isdisjoint(telling_terms(before))
                 turned = [_TURNS_AROUND.findall(one) for one in (between, before)]
-                if same and turned[0] == turned[1] and between not in _JOINS:
+                passive = all(map(_PASSIVE.search, (between, before)))
+                behind = part[here[second][1] :], statement[there[first][1] :]
+                apposed = between in {",", "，"} and all(one.startswith(_OWNS) for one in behind)
+                if (passive or (same and turned[0] == turned[1])) and (apposed or between not in _JOINS):
                     return True
     return False
 

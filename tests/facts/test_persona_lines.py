@@ -804,6 +804,10 @@ def test_names_in_two_statements_or_of_an_owner_do_not_change_places(
         ("Josef's sister owes Annika money.", "Annika's sister owes Josef money."),
         ("Josef owes Annika money.", "Annika owes Josef money."),
         ("陈默的姐姐欠老友的钱。", "老友的姐姐欠陈默的钱。"),
+        ("Mara was driven to the airport by Tom.", "Tom was driven by Mara to the airport."),
+        ("Tom, Anna's boss, hired Mara.", "Anna, Tom's boss, hired Mara."),
+        ("陈默从机场被老友送走。", "老友被陈默从机场送走。"),
+        ("陈默，老友的老板，来了。", "老友，陈默的老板，来了。"),
     ],
 )
 def test_an_owner_or_a_name_that_changed_places_is_refused(said: str, swapped: str) -> None:
