@@ -300,6 +300,12 @@ class PersonaEditing:
         if line.evidence.importance >= _PROTECTED and any(_Words(text).missing_in(line.text, self._own_terms)):
             return False
         only = telling_terms(line.text) - telling_terms(others)
+        parts = [(part, telling_terms(part)) for part in _PART.split(text)]
+        for part in _PART.split(line.text):
+            beside = telling_terms("\n".join((others, *(one for one in _PART.split(line.text) if one != part))))
+            about = telling_terms(part) - beside
+            if any(is_denial(one) != is_denial(part) for one, terms in parts if not about.isdisjoint(terms)):
+                return False  # it denies what another part did
         plain = normalize_text(text)
         known = (name for name in self._grounds.names.known if not name.isascii() and name in line.text)
         names = {*latin_names(line.text), *known}

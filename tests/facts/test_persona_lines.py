@@ -968,6 +968,22 @@ def test_a_merged_line_keeps_what_only_one_of_its_lines_says_and_all_of_what_is_
     assert after(deed("change", [1, 2], whole), **given) == ([whole], [])  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("lines", "wrong", "right"),
+    [
+        (("Mara does not eat meat.", "Mara eats fish."), "Mara eats meat and does not eat fish.",
+         "Mara does not eat meat and eats fish."),
+        (("Mara has a car, never drives.", "Mara swims."), "Mara has no car, drives and swims.",
+         "Mara swims, has a car and never drives."),
+        (("陈默不吃肉。", "陈默吃鱼。"), "陈默吃肉，不吃鱼。", "陈默吃鱼，不吃肉。"),
+    ],
+)  # fmt: skip
+def test_a_merged_line_denies_what_its_lines_deny(lines: tuple[str, str], wrong: str, right: str) -> None:
+    on = grounds((), ())
+    assert after(deed("change", [1, 2], wrong), on=on, lines=lines) == ([*lines], ["loses a line"])
+    assert after(deed("change", [1, 2], right), on=on, lines=lines) == ([right], [])
+
+
 def test_a_line_is_not_needless_beside_one_that_says_the_reverse() -> None:
     for lines in ("Mara does not eat meat.", "Mara eats meat."), ("陈默不吃肉。", "陈默吃肉。"):
         assert after(deed("drop", 1), on=grounds((), ()), lines=lines) == ([*lines], [])
