@@ -69,6 +69,13 @@ _CANCELS = pattern_of(
     r"|取消|泡汤|黄了|不[去办搞来]了|没[去办]成",
     re.IGNORECASE,
 )
+#: Words for the notice that somebody gives, or that something will end: no new value yet.
+_NOTICE = pattern_of(
+    r"\b(?:g[ai]v(?:e|es|en|ing)|put(?:s|ting)? in|hand(?:s|ed|ing) in|serv(?:es|ed|ing))(?: \w+){0,3} notice\b"
+    r"|\bleav(?:es?|ing)\b|\b(?:lease|tenancy|contract) (?:ends|expires|runs out|is up)\b"
+    r"|退[租房]|到期|[辞离]职|离开|解约",
+    re.IGNORECASE,
+)
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
@@ -224,9 +231,10 @@ class _Comparison:
         return [fact for fact in facts if fact in kept]
 
     def _goes_before_plan(self, fact: NewFact) -> bool:
-        """Whether a fact that calls nothing changed is of a slot that changes later: notice given on a flat."""
+        """Whether a fact only says that a value of its slot, which changes later, will end: notice given on a flat."""
         ahead = any(one.slot == fact.slot and one.stance == "planned" and _is_ahead(one) for one in self._listed)
-        return ahead and not (fact.start or _CHANGES.search(fact.restatement))
+        gives_notice = _NOTICE.search(fact.restatement) and not _CHANGES.search(fact.restatement)
+        return bool(ahead and gives_notice and not fact.start)
 
     def _merge_repeated(self, slot: Slot, facts: Sequence[NewFact]) -> None:
         """Store each value of a multi-valued slot once; of a plan that was put off, the later day counts."""
@@ -340,13 +348,16 @@ class _Comparison:
     def raise_doubts(self, doubts: Sequence[DoubtDraft], shown: Sequence[Fact]) -> None:
         """Doubt facts that may no longer hold after a change of home, job or partner, or a death.
 
-        A model's doubt has the cause that it names, and begins with it; a plan is one if its day is known.
+        A model's doubt has the cause that it names, and begins with it; a plan is one if its day is known. Where it
+        names what is no cause, the first change of the window is.
         """
         triggers = [fact for fact in self.facts_to_store() if self._is_trigger(fact)]
+        causes = {fact.text_id for fact in triggers}
         for draft in doubts:
             named = self._listed[draft.new - 1 : draft.new] if draft.new > 0 else triggers[:1]
-            real = (one for one in named if one.basis == "verified" and one.stance in ("stated", "planned"))
-            by = next((one for one in real if triggers or _is_ahead(one)), None)
+            real = [one for one in named if one.basis == "verified" and one.stance in ("stated", "planned")]
+            able = [one for one in real if self._dropped.get(one.text_id, one.text_id) in causes or _is_ahead(one)]
+            by = next(iter(able or (real and triggers)), None)
             if not 0 < draft.known <= len(shown):
                 self.ignored["not shown"] += 1
             elif not by:

@@ -40,7 +40,7 @@ Deed = Literal["add", "change", "end", "correct", "drop"]
 _LONGEST_LINE = 400
 #: Two lines that share this much say the same, and a line that has this much of another one may replace it.
 _ALIKE, _KEEPS = 0.85, 0.75
-#: So much of each line must be in the one that they are merged into.
+#: So much of each line, and of what it alone says, must be in the one that they are merged into.
 _MERGED = 0.5
 #: Lines that matter so much are dropped only if their fact is over or was never true.
 _PROTECTED = 9
@@ -169,7 +169,6 @@ class PersonaEditing:
         self._grounds = grounds
         self._facts = [_Evidence(one, language, grounds) for one in grounds.facts]
         self._language = language
-        self._above_limit = False
         bullets = Counter(_BULLET.match(line)[0] for line in number_lines(text))  # type: ignore[index]
         common = bullets.most_common(1)
         self._bullet = common[0][0] if common and "#" not in common[0][0] and not re.search(r"\d", common[0][0]) else ""
@@ -181,15 +180,14 @@ class PersonaEditing:
         return frozenset(number for number, line in found if line and (line.pinned or line.evidence is None))
 
     def apply_operations(self, operations: Iterable[Operation]) -> tuple[Refusal, ...]:
-        """Apply operations in order. Returns those that were rejected; one that nothing needs is only ignored."""
-        asked = [*operations]
-        written = [one for one in asked if one.deed != "drop"]
-        replaced = {
-            self._places[number - 1] for one in written for number in one.lines if 0 < number <= len(self._places)
-        }
-        kept = [line.text for at, line in enumerate(self._lines) if line and at not in replaced]
-        self._above_limit = self._is_above_limit(*kept, *(one.text for one in written))
-        found = [(operation, self._apply_operation(operation)) for operation in asked]
+        """Apply operations in order. Returns those that were rejected; one that nothing needs is only ignored.
+
+        A rejected "drop" is tried again after all others: by what was done the persona may be too long.
+        """
+        found = [(operation, self._apply_operation(operation)) for operation in operations]
+        found = [
+            (one, self._apply_operation(one) if reason and one.deed == "drop" else reason) for one, reason in found
+        ]
         return tuple(
             Refusal(operation, reason, self._words_in_no_fact(operation) if reason == "unsupported" else ())
             for operation, reason in found
@@ -209,7 +207,7 @@ class PersonaEditing:
         ]
         for *_, at, evidence in sorted(removable, key=lambda one: one[:4]):
             line = self._lines[at]
-            if line is None or not self._is_above_limit(self._text):
+            if line is None or not self._is_above_limit:
                 break
             moved.append(replace(evidence, line=line.text.strip()))
             self._lines[at] = None
@@ -221,8 +219,9 @@ class PersonaEditing:
     def _text(self) -> str:
         return "\n".join(line.text for line in self._lines if line)
 
-    def _is_above_limit(self, *texts: str) -> bool:
-        return estimate("\n".join(texts)) > self._grounds.limit
+    @property
+    def _is_above_limit(self) -> bool:
+        return estimate(self._text) > self._grounds.limit
 
     # --- one operation
 
@@ -277,7 +276,8 @@ class PersonaEditing:
         reason = self._find_refusal(text, facts, *olds, replaced=[at for at, _ in lines])
         open_lines = (one for _, one in lines if not self._is_over(one))
         untouched = [one for one in open_lines if not self._is_among(one, facts, self._grounds.concerned)]
-        if not reason and not reworded and not all(self._merges(text, one.text) for one in untouched):
+        merged = [(one, "\n".join(each.text for _, each in lines if each is not one)) for one in untouched]
+        if not reason and not reworded and not all(self._merges(text, *each) for each in merged):
             reason = "loses a line"
         if reason:
             return reason
@@ -292,22 +292,38 @@ class PersonaEditing:
             self._lines[at] = None
         return ""
 
-    def _merges(self, text: str, line: str) -> bool:
-        """Whether a text that takes the place of a line leaves out nothing but plain words."""
+    def _merges(self, text: str, line: _Line, others: str) -> bool:
+        """Whether a text that takes the place of a line and ``others`` leaves out only plain words, of what is
+        protected none.
+        """
+        assert line.evidence
+        if line.evidence.importance >= _PROTECTED and any(_Words(text).missing_in(line.text, self._own_terms)):
+            return False
+        only = telling_terms(line.text) - telling_terms(others)
+        parts = [(part, telling_terms(part)) for part in _PART.split(text)]
+        for part in _PART.split(line.text):
+            beside = telling_terms("\n".join((others, *(one for one in _PART.split(line.text) if one != part))))
+            about = telling_terms(part) - beside
+            if any(is_denial(one) != is_denial(part) for one, terms in parts if not about.isdisjoint(terms)):
+                return False  # it denies what another part did
         plain = normalize_text(text)
-        known = (name for name in self._grounds.names.known if not name.isascii() and name in line)
-        names = {*latin_names(line), *known}
+        known = (name for name in self._grounds.names.known if not name.isascii() and name in line.text)
+        names = {*latin_names(line.text), *known}
         named = (name for name in names if not telling_terms(name) <= self._own_terms)
-        return _keeps(text, line, _MERGED) and all(is_named_in(normalize_text(name), plain) for name in named)
+        return (
+            _keeps(text, line.text, _MERGED)
+            and len(only & telling_terms(text)) >= _MERGED * len(only)
+            and all(is_named_in(normalize_text(name), plain) for name in named)
+        )
 
     def _drop_lines(self, lines: Sequence[tuple[int, _Line]], facts: Sequence[_Evidence]) -> str:
         for place, line in lines:
             others = (one.text for at, one in enumerate(self._lines) if one and at != place)
             assert line.evidence
-            in_part = self._above_limit or line.text.strip() in self._grounds.past
+            in_part = self._is_above_limit or line.text.strip() in self._grounds.past
             protected = line.evidence.importance >= _PROTECTED
             over = self._is_over(line) or (in_part and not protected)
-            needless = over or any(_keeps(other, line.text) for other in others)
+            needless = over or any(_repeats(other, line.text, protected) for other in others)
             if needless or self._is_among(line, facts, self._grounds.overruled):
                 continue
             if not self._is_among(line, facts, self._grounds.concerned):
@@ -561,12 +577,26 @@ def _read_line(text: str) -> _Read:
     return _Read(text, _letters_of(text), telling_terms(text))
 
 
+def _repeats(text: str, line: str, wholly: bool) -> bool:
+    """Whether a text says what a line says and denies as much; ``wholly``: each part of the line is a part of it."""
+    said, wanted = ({telling_terms(part) for part in _PART.split(one)} for one in (text, line))
+    return (
+        _keeps(text, line)
+        and _count_denials(text) == _count_denials(line)
+        and (wanted - {frozenset()} <= said or not wholly)
+    )
+
+
+def _count_denials(text: str) -> int:
+    return sum(map(is_denial, _PART.split(text)))
+
+
 def _keeps(text: str, line: str, share: float = _KEEPS) -> bool:
     """Whether a text has nearly all words of a line, all its numbers, and as many denials."""
     wanted = telling_terms(_ENDED.sub("", line))
     if not find_numbers(line) <= find_numbers(text) or len(wanted & telling_terms(text)) < share * len(wanted):
         return False
-    return sum(map(is_denial, _PART.split(line))) <= sum(map(is_denial, _PART.split(text)))
+    return _count_denials(line) <= _count_denials(text)
 
 
 def _letters_of(line: str) -> str:
@@ -653,7 +683,9 @@ def _neutral_terms() -> frozenset[str]:
 
 #: What shows that two names may change places, and what joins two whose order says nothing.
 _TURNS_AROUND = pattern_of(r"\b(?:by|from|to|for|of|with)\b|[被由给从跟和与向对替]")
+_PASSIVE = pattern_of(r"(?:\bby|[被由])$")
 _JOINS = frozenset({"and", "or", ",", "&", "和", "与", "跟", "、", "，"})
+_OWNS = ("'s", "’s", "的")
 _STATEMENTS = pattern_of(r"[;!?…。；！？]|\.(?=\s|$)")
 
 
@@ -669,7 +701,10 @@ def _swaps_names(text: str, said: str, names: Names) -> bool:
                 before = statement[slice(there[second][1], there[first][0])].strip()
                 same = between == before or not telling_terms(between).isdisjoint(telling_terms(before))
                 turned = [_TURNS_AROUND.findall(one) for one in (between, before)]
-                if same and turned[0] == turned[1] and between not in _JOINS:
+                passive = all(map(_PASSIVE.search, (between, before)))
+                behind = part[here[second][1] :], statement[there[first][1] :]
+                apposed = between in {",", "，"} and all(one.startswith(_OWNS) for one in behind)
+                if (passive or (same and turned[0] == turned[1])) and (apposed or between not in _JOINS):
                     return True
     return False
 

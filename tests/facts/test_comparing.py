@@ -312,6 +312,26 @@ def test_a_doubt_of_the_model_has_the_cause_and_the_day_of_the_fact_that_it_name
 
 
 @pytest.mark.parametrize(
+    ("moved", "likes", "climbs"),
+    [
+        ("Mara moved to York.", "Mara likes tea.", "Mara climbs near the flat."),
+        ("陈默搬到苏州了。", "陈默爱喝茶。", "陈默在家附近攀岩。"),
+    ],
+)
+def test_a_doubt_of_the_model_that_names_what_changes_nothing_has_the_change_of_the_window_as_its_cause(
+    moved: str, likes: str, climbs: str
+) -> None:
+    gym = new_fact("gym", "routine", "gym", "2025-03-01T20:00:01+00:00", text=climbs, single=False)
+    known = list(arrived([LEEDS, gym]).values())
+    york = new_fact("york", "home", "York", "2025-07-12T22:00:00+00:00", text=moved)
+    tea = new_fact("tea", "likes", "tea", "2025-07-12T22:00:01+00:00", text=likes, single=False)
+    for window, doubt in (([york, tea], 2), ([tea, york], 1)):
+        changes = compare_facts(window, known, known, [], [DoubtDraft(2, doubt)]).changes
+        assert [(one.verdict, one.by) for one in changes if one.fact == "gym"] == [("doubts", "york")]
+    assert compare_facts([tea], known, known, [], [DoubtDraft(2, 1)]).ignored == {"doubt without a change": 1}
+
+
+@pytest.mark.parametrize(
     ("home", "notice", "plan"),
     [
         ("Mara lives in a small flat in Headingley.", "Mara has given notice on her flat.", "Mara is moving to York."),
@@ -326,6 +346,26 @@ def test_notice_that_is_given_ends_nothing_before_the_day_of_the_plan(home: str,
     moved = new_fact("moved", "home", "York", "2025-10-25T18:00:00+00:00")
     assert arrived([before], [gives, moves], [moved])["home"].replaced_by == "moved"
     assert not arrived([before], [gives])["home"].current
+
+
+@pytest.mark.parametrize(
+    ("attribute", "before", "now", "plan"),
+    [
+        ("home", "Mara lives in Leeds.", "Mara lives in Hull.", "Mara is going to York."),
+        ("home", "Mara lives in Leeds.", "Mara rents a flat in Hull.", "Mara is going to York."),
+        ("employer", "Mara works at Asda.", "Mara works at Boots.", "Mara starts at Next in October."),
+        ("home", "陈默住在浦东。", "陈默住在无锡。", "陈默要去苏州。"),
+        ("employer", "陈默在百灵上班。", "陈默在蜀芯上班。", "陈默十月去云帆入职。"),
+    ],
+)
+def test_a_new_home_or_employer_takes_the_place_of_the_old_one_although_the_next_is_planned(
+    attribute: str, before: str, now: str, plan: str
+) -> None:
+    old = new_fact("old", attribute, before, "2025-03-01T20:00:00+00:00", text=before)
+    new = new_fact("new", attribute, now, "2025-08-30T18:00:00+00:00", text=now)
+    next_one = new_fact("next", attribute, plan, new.said, start="2025-10-18", stance="planned", text=plan)
+    known = arrived([old], [new, next_one])
+    assert (known["old"].replaced_by, known["new"].current) == ("new", True)
 
 
 @pytest.mark.parametrize(("end", "since"), [("2025-09", "2025-09"), ("", "2025-10-01T20:00:00+00:00")])

@@ -340,6 +340,19 @@ def test_a_persona_that_is_too_long_may_lose_what_matters_little_and_nothing_els
         assert (GYM in found.text, WORK in found.text, why) == (limit == more, True, refused)
 
 
+@pytest.mark.parametrize(
+    ("lines", "refused"),
+    [
+        (("Mara lives in Leeds.", "Mara likes tea."), "Mara owns a yacht. " * 70),
+        (("陈默住在成都。", "陈默喜欢喝茶。"), "陈默有一艘游艇。" * 70),
+    ],
+)
+def test_an_operation_that_is_refused_makes_no_room_by_dropping_a_line(lines: tuple[str, str], refused: str) -> None:
+    on = replace(grounds((), ()), limit=60)
+    for deeds in [deed("add", 0, refused), deed("drop", 1)], [deed("drop", 1), deed("add", 0, refused)]:
+        assert after(*deeds, on=on, lines=lines, importance=8) == ([*lines], ["no fact"])
+
+
 def test_a_merged_line_may_leave_out_what_is_past() -> None:
     on = grounds((), concerned={}, overruled={}, past={GYM: True})
     found, refused = edited(deed("change", [2, 3], WORK[:-1] + ", in Leeds."), on=on)
@@ -566,6 +579,27 @@ def test_what_another_line_says_may_be_dropped_without_any_fact() -> None:
     assert (found.text, refused) == (lines[0], [])
 
 
+@pytest.mark.parametrize(
+    ("line", "other", "importance", "needless"),
+    [
+        ("Mara is allergic to nuts.", "Mara's son is not allergic to nuts.", 10, False),
+        ("Mara's son is allergic to nuts.", "Mara is allergic to nuts, her son is not allergic.", 10, False),
+        ("Mara is allergic to nuts.", "Mara's son is allergic to nuts.", 10, False),
+        ("Mara eats meat.", "Mara does not eat meat.", 5, False),
+        ("Mara is allergic to nuts.", "Mara is allergic to nuts, her son is a baker.", 10, True),
+        ("陈默对花生过敏。", "陈默的儿子对花生不过敏。", 10, False),
+        ("陈默对花生过敏。", "陈默的儿子对花生过敏。", 10, False),
+        ("陈默吃肉。", "陈默吃肉不多，不吃鱼。", 5, False),
+        ("陈默对花生过敏。", "陈默对花生过敏，儿子是面包师。", 10, True),
+    ],
+)
+def test_a_line_is_not_needless_beside_what_is_denied_or_said_of_somebody_else(
+    line: str, other: str, importance: int, needless: bool
+) -> None:
+    lines, why = after(deed("drop", 1), on=grounds((), ()), lines=(line, other), importance=importance)
+    assert (lines, why) == (([other], []) if needless else ([line, other], ["still so"] if importance > 8 else []))
+
+
 def test_the_numbers_of_lines_stay_the_same_for_a_second_reply() -> None:
     editing = PersonaEditing(PERSONA, EVIDENCE, [PIN], grounds(), "en")
     assert editing.fixed == {1, 4}
@@ -770,6 +804,10 @@ def test_names_in_two_statements_or_of_an_owner_do_not_change_places(
         ("Josef's sister owes Annika money.", "Annika's sister owes Josef money."),
         ("Josef owes Annika money.", "Annika owes Josef money."),
         ("陈默的姐姐欠老友的钱。", "老友的姐姐欠陈默的钱。"),
+        ("Mara was driven to the airport by Tom.", "Tom was driven by Mara to the airport."),
+        ("Tom, Anna's boss, hired Mara.", "Anna, Tom's boss, hired Mara."),
+        ("陈默从机场被老友送走。", "老友被陈默从机场送走。"),
+        ("陈默，老友的老板，来了。", "老友，陈默的老板，来了。"),
     ],
 )
 def test_an_owner_or_a_name_that_changed_places_is_refused(said: str, swapped: str) -> None:
@@ -902,6 +940,48 @@ def test_a_merged_line_leaves_out_plain_words_but_no_name_number_or_denial(
         deed("change", [1, 2], text), on=on, persona="\n".join(lines), evidence=evidence, language=language
     )
     assert (why, found.text == text) == (refused, not refused)
+
+
+@pytest.mark.parametrize(
+    ("lines", "importance", "lost", "whole"),
+    [
+        (("Mara is allergic to peanuts.", "Mara is allergic to cats."), 10, "Mara is allergic to cats.",
+         "Mara is allergic to peanuts and cats."),
+        (("Mara is fond of peanuts.", "Mara is fond of cats."), 5, "Mara is fond of cats.",
+         "Mara is fond of peanuts and cats."),
+        (("Mara is allergic to penicillin.", "Mara carries a card."), 10, "Mara is allergic and carries a card.",
+         "Mara is allergic to penicillin and carries a card."),
+        (("Mara takes warfarin every evening.", "Mara takes a walk every evening."), 9,
+         "Mara takes a walk every evening.", "Mara takes warfarin and a walk every evening."),
+        (("Mara's mother died in spring.", "Mara's mother liked spring flowers."), 9,
+         "Mara's mother liked spring flowers.", "Mara's mother liked spring flowers and died in spring."),
+        (("陈默对花生过敏。", "陈默对猫毛过敏。"), 10, "陈默对猫毛过敏。", "陈默对花生过敏，对猫毛过敏。"),
+        (("陈默每天晚上吃华法林。", "陈默每天晚上散步。"), 9, "陈默每天晚上散步。", "陈默每天晚上吃华法林，每天晚上散步。"),
+        (("陈默喜欢收集老邮票。", "陈默喜欢收集旧钱币。"), 5, "陈默喜欢收集旧钱币。", "陈默喜欢收集老邮票，收集旧钱币。"),
+    ],
+)  # fmt: skip
+def test_a_merged_line_keeps_what_only_one_of_its_lines_says_and_all_of_what_is_vital(
+    lines: tuple[str, str], importance: int, lost: str, whole: str
+) -> None:
+    given = {"on": grounds((), ()), "lines": lines, "importance": importance}
+    assert after(deed("change", [1, 2], lost), **given) == ([*lines], ["loses a line"])  # type: ignore[arg-type]
+    assert after(deed("change", [1, 2], whole), **given) == ([whole], [])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong", "right"),
+    [
+        (("Mara does not eat meat.", "Mara eats fish."), "Mara eats meat and does not eat fish.",
+         "Mara does not eat meat and eats fish."),
+        (("Mara has a car, never drives.", "Mara swims."), "Mara has no car, drives and swims.",
+         "Mara swims, has a car and never drives."),
+        (("陈默不吃肉。", "陈默吃鱼。"), "陈默吃肉，不吃鱼。", "陈默吃鱼，不吃肉。"),
+    ],
+)  # fmt: skip
+def test_a_merged_line_denies_what_its_lines_deny(lines: tuple[str, str], wrong: str, right: str) -> None:
+    on = grounds((), ())
+    assert after(deed("change", [1, 2], wrong), on=on, lines=lines) == ([*lines], ["loses a line"])
+    assert after(deed("change", [1, 2], right), on=on, lines=lines) == ([right], [])
 
 
 def test_a_line_is_not_needless_beside_one_that_says_the_reverse() -> None:
