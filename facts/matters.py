@@ -44,10 +44,23 @@ _REACHES_BACK, _FOLLOWING = 3, 2
 _YEARLY = ("birthday", "anniversary")
 _DATED = ("event", "deadline")
 
-#: What asks that something not be brought up; what else its sentence says is what it is about.
+#: To bring something up. "Bring your phone", "speak to my brother", 提前 and 提多难 are not.
+_RAISE = (
+    r"(?:mention(?:ing)?\b|(?:talk|speak)(?:ing)?(?=(?: (?:to|with) (?:me|you))? (?:about|of)\b|\s*(?:[^\w\s]|$))"
+    r"|bring(?:ing)?(?=(?: [\w']+){0,4} up\b))"
+)
+_RAISE_ZH = "(?:提(?!有?多|[前高醒示供交升])|聊|谈)"
+#: What asks that something not be brought up; what else its sentence says is what it is about. In this order: an order,
+#: what the person does not want, the end of a subject. "I never ask", "they asked" and 别提多难了 are none.
 _DO_NOT_ASK = pattern_of(
-    r"\b(?:don't|do not|dont|stop|never|no need to|rather not|not want to) (?:\w+ )?(?:ask|mention|talk|speak|bring)\w*\b(?: me\b)?"
-    r"|(?:别|不要|不用|不想|不愿)(?:再|老|总|跟我|和我)*(?:问|提|聊|谈)(?:起|了)*",
+    r"(?:(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )\b(?:don't|do not|dont|never)|\bstop|\brather you (?:don't|didn't|not)"
+    r"|\bno need to|\b(?:don't|do not|needn't|not) (?:need|have) to)(?: (?:ever|even|keep|always))?"
+    rf" (?:ask(?:ing)?\b(?: me\b)?|{_RAISE})"
+    rf"|\b(?:(?:don't|do not|dont|not) (?:really )?(?:want to|wanna)|rather not) (?:{_RAISE}|be asked)"
+    r"|(?:(?:^|[.!?]\s*)|\b(?:let's|let us|please|just|can we|could we) )drop (?:it|that|this|the (?:subject|topic))"
+    r"(?=,? ?(?:please|now|for now|ok|okay)?\s*(?:[.!?;…]|$))"
+    rf"|(?:别|不要|不用|不必)(?:再|老|总|[跟和][我你])*(?:问|{_RAISE_ZH})(?:起|了)*"
+    rf"|不(?:太|大)?(?:想|愿意?)(?:再|[跟和][我你])*(?:被问|{_RAISE_ZH})(?:起|了)*",
     re.IGNORECASE,
 )
 #: What points back to what was spoken of, or says nothing of its own.
@@ -93,7 +106,7 @@ def _is_repeated(one: NewMatter, other: NewMatter) -> bool:
     if one.message != other.message or (one.kind != other.kind and one.kind in _YEARLY):
         return False
     same_day = (one.due_from, one.yearly) == (other.due_from, other.yearly)
-    return one.key == other.key or (same_day and _shares(_roots(one.key.split()), _roots(other.key.split())))
+    return one.key == other.key or (same_day and _shares(_key(one), _key(other)))
 
 
 def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
@@ -215,11 +228,11 @@ def shown_matters(matters: Iterable[OpenMatter], window: Sequence[Message]) -> l
     """The matters from before a window that it may settle: what it names first, then the nearest."""
     spoken = [one for one in window if one.role == "user"]
     day = day_of(spoken[-1].timestamp) if spoken else None
-    terms = _roots(telling_terms(" ".join(one.words for one in spoken)))
+    terms = _terms(" ".join(one.words for one in spoken))
 
     def rank(one: OpenMatter) -> tuple[bool, int]:
         assert day
-        named = bool(terms & _roots(one.key.split()))
+        named = bool(terms & _key(one))
         return not named, abs((date.fromisoformat((one.due_from or one.said)[:10]) - day).days)
 
     found = (
@@ -284,7 +297,7 @@ def settle(matters: Sequence[OpenMatter], said: Sequence[Message], now: datetime
     gone = [one for one in matters if one.status == "dropped"]
     refusals = [at for at, one in enumerate(rows) if one.role == "user" and _DO_NOT_ASK.search(_plain(one.words))]
     for matter in matters:
-        again = matter.is_open and any(_is_same(matter, one) for one in gone if one.place <= matter.place)
+        again = matter.is_open and any(_is_same(matter, one, whole=True) for one in gone if one.place <= matter.place)
         if matter.status == "dropped":
             continue
         if again or any(_is_refused(matter, rows, at) for at in refusals):
@@ -324,7 +337,8 @@ def _review_after_talk(matter: OpenMatter, rows: Sequence[Message]) -> str:
 def _is_refused(matter: OpenMatter, rows: Sequence[Message], at: int) -> bool:
     """Whether a message asks not to be asked about a matter: by naming it, or soon after it was spoken of."""
     near = any(
-        row.text_id == matter.message or (row.seq > matter.place and _speaks_of(matter, row.words))
+        row.text_id == matter.message
+        or (row.seq > matter.place and _shares(_key(matter), _terms(row.words), whole=row.role != "user"))
         for row in rows[max(0, at - _REACHES_BACK) : at + 1]
     )
     # A refusal in its own sentence a model has seen, with what it refuses.
@@ -334,11 +348,10 @@ def _is_refused(matter: OpenMatter, rows: Sequence[Message], at: int) -> bool:
 
 def refuses(text: str, matter: OpenMatter, *, near: bool = True) -> bool:
     """Whether a text asks that a matter not be brought up: it names it, or names nothing and ``near`` talk is of it."""
-    key = _roots(matter.key.split())
     for sentence in split_sentences(_plain(text)):
         if _DO_NOT_ASK.search(sentence):
-            about = _roots(telling_terms(_IT.sub(" ", _DO_NOT_ASK.sub(" ", sentence))))
-            if _shares(key, about) or (near and not about):
+            about = _terms(_IT.sub(" ", _DO_NOT_ASK.sub(" ", sentence)))
+            if _shares(_key(matter), about) or (near and not about):
                 return True
     return False
 
@@ -354,9 +367,7 @@ def _calendar_said(matter: OpenMatter, rows: Sequence[Message]) -> str:
         return matter.yearly
     for row in rows:
         asked = matter.asked_at and row.timestamp >= matter.asked_at
-        near = row.seq > matter.place and (
-            asked or _shares(_roots(matter.key.split()), _roots(telling_terms(row.words)))
-        )
+        near = row.seq > matter.place and (asked or _shares(_key(matter), _terms(row.words)))
         if row.role == "user" and near and (named := says_calendar(row.words)):
             return replace(yearly, calendar=named).text
     return matter.yearly
@@ -364,7 +375,15 @@ def _calendar_said(matter: OpenMatter, rows: Sequence[Message]) -> str:
 
 def _speaks_of(matter: NewMatter | OpenMatter, words: str) -> bool:
     """Whether words share a telling word with a matter."""
-    return bool(_roots(matter.key.split()) & _roots(telling_terms(words)))
+    return bool(_key(matter) & _terms(words))
+
+
+def _key(matter: NewMatter | OpenMatter) -> frozenset[str]:
+    return _roots(matter.key.split())
+
+
+def _terms(words: str) -> frozenset[str]:
+    return _roots(telling_terms(words))
 
 
 def _roots(terms: Iterable[str]) -> frozenset[str]:
@@ -372,13 +391,17 @@ def _roots(terms: Iterable[str]) -> frozenset[str]:
     return frozenset(one[:6] if one.isascii() else one for one in terms)
 
 
-def _shares(key: frozenset[str], terms: frozenset[str]) -> bool:
-    """Whether words speak of a matter: they have two of its telling words, or a third of them."""
+def _shares(key: frozenset[str], terms: frozenset[str], *, whole: bool = False) -> bool:
+    """Whether words speak of a matter: they have two of its telling words, or a third of them.
+
+    ``whole``: one shared word is enough only where either has no other.
+    """
     shared = len(key & terms)
-    return shared >= 2 or (shared > 0 and 3 * shared >= len(key))
+    enough = shared == min(len(key), len(terms)) if whole else 3 * shared >= len(key)
+    return shared >= 2 or (shared > 0 and enough)
 
 
-def _is_same(one: OpenMatter, other: OpenMatter) -> bool:
+def _is_same(one: OpenMatter, other: OpenMatter, *, whole: bool = False) -> bool:
     if one.kind in _YEARLY and one.yearly != other.yearly:
         return False
-    return _shares(_roots(one.key.split()), _roots(other.key.split()))
+    return _shares(_key(one), _key(other), whole=whole)

@@ -302,6 +302,80 @@ def test_a_refusal_in_the_message_itself_is_about_it(text: str) -> None:
     assert [one.status for one in said(text, quote=re.split("[.。]", text)[0])] == ["dropped"]
 
 
+#: Said after "My driving test is on Wednesday." or 下周三我要考科目二。
+ORDINARY = """
+They never asked for my licence before the driving test.
+I never mention my driving test at work.
+Why don't you ask me about the driving test?
+Don't bring your phone to the driving test, they said.
+I don't speak to my brother any more since his driving test.
+I don't want to ask the examiner before the driving test.
+My glasses are for the driving test, don't drop them.
+科目二别提多难了
+科目二的教练说别提前到
+我不想问教练科目二的事
+"""
+REFUSALS = """
+I don't want to talk about it.
+I don't want to talk about the driving test.
+I really don't wanna talk about it
+Let's drop it.
+Can we drop the subject, please?
+Don't bring up the driving test again.
+Please don't bring it up.
+You don't have to ask.
+I'd rather you didn't ask.
+I'd rather not be asked about the driving test.
+我不想聊这个了
+不太想提科目二
+科目二的事别跟我提了
+我不愿被问起这事
+"""
+
+
+@pytest.mark.parametrize(("status", "later"), [
+    *(("pending", one) for one in ORDINARY.strip().splitlines()),
+    *(("dropped", one) for one in REFUSALS.strip().splitlines()),
+])  # fmt: skip
+def test_only_what_asks_for_silence_drops_what_it_names(status: str, later: str) -> None:
+    text = "My driving test is on Wednesday." if later.isascii() else "下周三我要考科目二。"
+    assert [one.status for one in said(text, later, opens="2026-11-17T09:00:00+01:00")] == [status]
+
+
+@pytest.mark.parametrize(
+    ("key", "before", "later", "status"),
+    [
+        (
+            "drive test",
+            "You could test the new oven first.",
+            "My brother yelled at me all evening. Don't ask.",
+            "pending",
+        ),
+        ("drive test", "How did the driving test go?", "Don't ask.", "dropped"),
+        ("科目 目二", "这个科目我也教过。", "别问了。", "pending"),
+        ("科目 目二", "科目二考得怎么样？", "别问了。", "dropped"),
+    ],
+)
+def test_a_short_refusal_is_about_what_was_just_spoken_of_and_not_about_a_chance_word_of_the_companion(
+    key: str, before: str, later: str, status: str
+) -> None:
+    talk = [text(10, before, "assistant"), text(11, later)]
+    (matter,) = updated([open_matter(key=key)], talk, datetime(2026, 11, 22, 9, tzinfo=BERLIN))
+    assert matter.status == status
+
+
+@pytest.mark.parametrize(
+    ("dropped", "later", "status"),
+    [("exam math", "drive exam", "pending"), ("drive exam", "drive exam week", "dropped"), ("exam", "drive exam", "dropped"),
+     ("数学 学考 考试", "钢琴 琴考 考试", "pending"), ("钢琴 琴考 考试", "钢琴 琴考 考试 城里", "dropped")],
+)  # fmt: skip
+def test_what_was_dropped_silences_the_same_again_and_not_all_that_shares_a_word(
+    dropped: str, later: str, status: str
+) -> None:
+    matters = [open_matter(key=dropped, status="dropped"), open_matter(number=2, place=50, key=later)]
+    assert updated(matters, [], datetime(2026, 11, 18, 9, tzinfo=BERLIN))[1].status == status
+
+
 @pytest.mark.parametrize("status", ["answered", "closed", "expired"])
 @pytest.mark.parametrize(
     "later",
