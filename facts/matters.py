@@ -22,12 +22,12 @@ from typing import get_args
 
 from domain.matters import MatterKind, MatterStatus, NewMatter, OpenMatter, Precision
 from domain.patterns import pattern_of
-from domain.records import Message
+from domain.records import PREFIX, Message
 from facts.drafts import FactDraft, SettledDraft
 from facts.evidence import Source, SpokenWindow, telling_terms
 from facts.openings import after_asking, schedule
 from facts.slots import Names
-from facts.spans import Testimony, is_pasted, locate_quote, passage_line
+from facts.spans import Testimony, is_pasted, locate_quote, own_words, passage_line
 from language.calendar import day_of
 from language.sentences import split_sentences
 from language.times import TimeExpression, TimeRange, read_times, without_times
@@ -251,22 +251,24 @@ def settled_by(
     matters, found = {one.number: one for one in shown}, dict[int, MatterStatus]()
     for draft in drafts:
         matter, messages = matters.get(draft.number), window[draft.message - 1 : draft.message]
-        if not matter or not messages or messages[0].seq <= matter.place or messages[0].speaker:
+        if not matter or not messages or messages[0].seq <= matter.place or not draft.words:
             continue
-        place = locate_quote(draft.words, messages) if messages[0].role == "user" and draft.words else None
-        if place and not is_pasted(place, messages[0].words) and (draft.how == "drop" or matter.kind not in _YEARLY):
+        place = locate_quote(
+            draft.words, [replace(messages[0], text=PREFIX["user"] + _own(messages[0]))], loosely=False
+        )
+        if place and (draft.how == "drop" or matter.kind not in _YEARLY):
             found[matter.number] = "dropped" if draft.how == "drop" else "answered" if matter.asked else "closed"
     return found
 
 
 def spoken_of(matters: Iterable[OpenMatter], said: Sequence[Message]) -> dict[int, MatterStatus]:
     """The matters that were spoken of where no model was shown them: closed, since nothing tells how they are."""
-    terms = [(one.seq, _roots(telling_terms(one.words))) for one in said if one.role == "user"]
+    terms = [(one.seq, _terms(_own(one))) for one in said]
     named = (
         one
         for one in matters
         if one.is_open and not one.yearly and any(
-            seq > one.place and _shares(_roots(one.key.split()), each) for seq, each in terms
+            seq > one.place and _shares(_key(one), each) for seq, each in terms
         )
     )  # fmt: skip
     return {one.number: "closed" for one in named}
@@ -295,7 +297,7 @@ def settle(matters: Sequence[OpenMatter], said: Sequence[Message], now: datetime
     found: list[OpenMatter] = []
     rows = [one for one in said if not one.hidden]
     gone = [one for one in matters if one.status == "dropped"]
-    refusals = [at for at, one in enumerate(rows) if one.role == "user" and _DO_NOT_ASK.search(_plain(one.words))]
+    refusals = [at for at, one in enumerate(rows) if _DO_NOT_ASK.search(_plain(_own(one)))]
     for matter in matters:
         again = matter.is_open and any(_is_same(matter, one, whole=True) for one in gone if one.place <= matter.place)
         if matter.status == "dropped":
@@ -338,22 +340,35 @@ def _is_refused(matter: OpenMatter, rows: Sequence[Message], at: int) -> bool:
     """Whether a message asks not to be asked about a matter: by naming it, or soon after it was spoken of."""
     near = any(
         row.text_id == matter.message
-        or (row.seq > matter.place and _shares(_key(matter), _terms(row.words), whole=row.role != "user"))
+        or (
+            row.seq > matter.place
+            and _shares(_key(matter), _terms(_own(row) or row.words), whole=row.role != "user" or bool(row.speaker))
+        )
         for row in rows[max(0, at - _REACHES_BACK) : at + 1]
     )
     # A refusal in its own sentence a model has seen, with what it refuses.
-    words = rows[at].words.replace(matter.words if rows[at].text_id == matter.message else "\0", " ")
+    words, start = _own(rows[at]), rows[at].words.find(matter.words)
+    if rows[at].text_id == matter.message and start >= 0:
+        words = f"{words[:start]} {words[start + len(matter.words) :]}"
     return rows[at].seq >= matter.place and refuses(words, matter, near=near)
 
 
 def refuses(text: str, matter: OpenMatter, *, near: bool = True) -> bool:
-    """Whether a text asks that a matter not be brought up: it names it, or names nothing and ``near`` talk is of it."""
-    for sentence in split_sentences(_plain(text)):
+    """Whether a text asks that a matter not be brought up: it names it, or names nothing and ``near`` talk is of it.
+
+    What is pasted into the text asks for nothing.
+    """
+    for sentence in split_sentences(_plain(own_words(text))):
         if _DO_NOT_ASK.search(sentence):
             about = _terms(_IT.sub(" ", _DO_NOT_ASK.sub(" ", sentence)))
             if _shares(_key(matter), about) or (near and not about):
                 return True
     return False
+
+
+def _own(message: Message) -> str:
+    """What the person says in a message, with blanks for what is pasted; "" if another said it or it is hidden."""
+    return "" if message.role != "user" or message.speaker or message.hidden else own_words(message.words)
 
 
 def _plain(words: str) -> str:
@@ -367,8 +382,8 @@ def _calendar_said(matter: OpenMatter, rows: Sequence[Message]) -> str:
         return matter.yearly
     for row in rows:
         asked = matter.asked_at and row.timestamp >= matter.asked_at
-        near = row.seq > matter.place and (asked or _shares(_key(matter), _terms(row.words)))
-        if row.role == "user" and near and (named := says_calendar(row.words)):
+        near = row.seq > matter.place and (asked or _shares(_key(matter), _terms(_own(row))))
+        if near and (named := says_calendar(_own(row))):
             return replace(yearly, calendar=named).text
     return matter.yearly
 

@@ -193,6 +193,21 @@ def test_only_the_persons_own_words_in_the_window_settle_a_matter(draft: Settled
     assert found == ({1: status} if status else {})
 
 
+@pytest.mark.parametrize(
+    ("words", "quote", "settled"),
+    [
+        ("What should we test in the new recipe?", "I never want to hear about this test again", False),
+        ("So tired, the test of my patience continues at work.", "I passed the test with flying colours", False),
+        ("Well, I passed the test on Friday!", "i passed the test on friday", True),
+        ("今天测试了新菜谱。", "科目二测试我再也不想提了", False),
+        ("嗯，科目二我考过啦！", "科目二我考过了", True),
+    ],
+)
+def test_a_quote_that_is_not_in_the_message_settles_nothing(words: str, quote: str, settled: bool) -> None:
+    for how in ("done", "drop"):
+        assert bool(settled_by([SettledDraft(1, how, 1, quote)], [open_matter()], [text(5, words)])) is settled
+
+
 def test_what_was_asked_about_is_answered_and_a_birthday_is_only_dropped() -> None:
     window = [text(5, "Oh, it went well.")]
     done, drop = (SettledDraft(1, how, 1, "it went well") for how in ("done", "drop"))
@@ -300,6 +315,38 @@ def test_ordinary_words_after_it_drop_nothing(later: str) -> None:
 )
 def test_a_refusal_in_the_message_itself_is_about_it(text: str) -> None:
     assert [one.status for one in said(text, quote=re.split("[.。]", text)[0])] == ["dropped"]
+
+
+#: What the person pastes about the driving test of tomorrow, or 科目二, and the quote a model might take from it.
+PASTED = [
+    ("Can you translate this: “Please don't ask him about the driving test, he failed.”", "he failed"),
+    ("Some spam I got.\n```\ndriving test cancelled\nnever ask about it\n```\nWhat a pity.", "driving test cancelled"),
+    ('Translate this: "Your driving test fee was received. The driving centre."', "Your driving test fee was received."),
+    ('He wrote: "The driving test is cancelled, do not come." What a liar.', "The driving test is cancelled, do not come."),
+    ('He wrote: "The driving test is cancelled, do not come." What a liar.',
+     'He wrote: "The driving test is cancelled, do not come."'),
+    ("帮我翻译一下：“别再问我科目二的事，已经取消了。”", "已经取消了"),
+    ("他写道：“科目二取消了，大家不用来了，别再问。”真烦。", "他写道：“科目二取消了，大家不用来了”"),
+]  # fmt: skip
+NOT_OWN: list[tuple[str, str, dict[str, Any]]] = [
+    *((words, quote, {}) for words, quote in PASTED),
+    *(("Don't ask about my driving test. It is cancelled.", "It is cancelled.", given)
+      for given in ({"speaker": "Bob"}, {"hidden": True}, {"role": "assistant"})),
+    *(("别问科目二的事，已经取消了。", "已经取消了", given) for given in ({"speaker": "小李"}, {"hidden": True})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "quote", "given"), NOT_OWN)
+def test_what_is_pasted_or_hidden_or_said_by_another_settles_and_drops_nothing(
+    words: str, quote: str, given: dict[str, Any]
+) -> None:
+    matter = open_matter(key="drive test" if "driving" in words else "科目 目二")
+    message = replace(text(5, words), **{"text": PREFIX[given.get("role", "user")] + words, **given})
+    now = datetime(2026, 11, 22, 9, tzinfo=BERLIN)
+    assert spoken_of([matter], [message]) == {}
+    assert updated([matter], [message], now) == [matter]
+    assert [settled_by([SettledDraft(1, how, 1, quote)], [matter], [message]) for how in ("done", "drop")] == [{}, {}]
+    assert given or not refuses(words, matter, near=False)
 
 
 #: Said after "My driving test is on Wednesday." or 下周三我要考科目二。
