@@ -43,6 +43,8 @@ _NOON = 12
 _REACHES_BACK, _FOLLOWING = 3, 2
 _YEARLY = ("birthday", "anniversary")
 _DATED = ("event", "deadline")
+#: What a model writes where nothing is open.
+_NOT_OPEN = ("", "no", "none", "null", "false", "无", "否")
 
 #: To bring something up. "Bring your phone", "speak to my brother", 提前 and 提多难 are not.
 _RAISE = (
@@ -91,9 +93,9 @@ def check_matters(
     found: list[NewMatter] = []
     rejected: Counter[str] = Counter()
     for draft in drafts:
-        if draft.open.rstrip("!") not in get_args(MatterKind):
+        if draft.open.rstrip("!") in _NOT_OPEN:
             continue
-        matter = _check(draft, spoken)
+        matter = _check(draft, spoken) if draft.open.rstrip("!") in get_args(MatterKind) else "kind"
         if isinstance(matter, str):
             rejected[f"open: {matter}"] += 1
         elif not any(_is_repeated(matter, one) for one in found):
@@ -251,13 +253,15 @@ def settled_by(
     matters, found = {one.number: one for one in shown}, dict[int, MatterStatus]()
     for draft in drafts:
         matter, messages = matters.get(draft.number), window[draft.message - 1 : draft.message]
-        if not matter or not messages or messages[0].seq <= matter.place or not draft.words:
+        if not matter or draft.message < 1 or not messages or messages[0].seq <= matter.place or not draft.words:
             continue
         place = locate_quote(
             draft.words, [replace(messages[0], text=PREFIX["user"] + _own(messages[0]))], loosely=False
         )
-        if place and (draft.how == "drop" or matter.kind not in _YEARLY):
-            found[matter.number] = "dropped" if draft.how == "drop" else "answered" if matter.asked else "closed"
+        if place and (draft.how in ("drop", "off") or matter.kind not in _YEARLY):
+            ended: MatterStatus = "answered" if matter.asked and matter.kind not in _YEARLY else "closed"
+            if found.get(matter.number) != "dropped":
+                found[matter.number] = "dropped" if draft.how == "drop" else ended
     return found
 
 

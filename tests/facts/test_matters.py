@@ -208,7 +208,31 @@ def test_a_quote_that_is_not_in_the_message_settles_nothing(words: str, quote: s
         assert bool(settled_by([SettledDraft(1, how, 1, quote)], [open_matter()], [text(5, words)])) is settled
 
 
-def test_what_was_asked_about_is_answered_and_a_birthday_is_only_dropped() -> None:
+def test_of_two_answers_about_a_matter_the_refusal_counts_and_a_number_below_one_is_no_message() -> None:
+    window = [text(5, "It went well, 别再问了。")]
+    done, drop = (SettledDraft(1, how, 1, "It went well") for how in ("done", "drop"))
+    assert settled_by([done, drop], [open_matter()], window) == {1: "dropped"}
+    assert settled_by([drop, done], [open_matter()], window) == {1: "dropped"}
+    assert [settled_by([replace(done, message=at)], [open_matter()], [*window, *window]) for at in (0, -1)] == [{}, {}]
+
+
+def test_a_kind_that_is_none_is_counted_and_what_is_not_open_is_not() -> None:
+    drafts = [draft(1, "My exam is on Friday.", kind) for kind in ("appointment", "事件", "none", "无", "")]
+    assert check_matters(drafts, [text(1, "My exam is on Friday.")], (), NO_NAMES) == ((), {"open: kind": 2})
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [("Grandma died last night.", "birthday"), ("We are divorced.", "anniversary"), ("奶奶昨晚走了。", "birthday"),
+     ("我们离婚了。", "anniversary")],
+)  # fmt: skip
+def test_a_birthday_or_anniversary_that_is_no_more_is_closed(words: str, kind: str) -> None:
+    for asked in (0, 2):
+        matter = open_matter(kind=kind, yearly="solar 03-03", asked=asked)
+        assert settled_by([SettledDraft(1, "off", 1, words)], [matter], [text(5, words)]) == {1: "closed"}
+
+
+def test_what_was_asked_about_is_answered_and_a_birthday_is_not_done() -> None:
     window = [text(5, "Oh, it went well.")]
     done, drop = (SettledDraft(1, how, 1, "it went well") for how in ("done", "drop"))
     birthday = open_matter(kind="birthday", yearly="solar 11-21")
