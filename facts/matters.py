@@ -27,7 +27,7 @@ from facts.drafts import FactDraft, SettledDraft
 from facts.evidence import Source, SpokenWindow, telling_terms
 from facts.openings import after_asking, schedule
 from facts.slots import Names
-from facts.spans import Testimony, is_pasted, locate_quote, own_words, passage_line
+from facts.spans import Testimony, locate_quote, own_words, passage_line
 from language.calendar import day_of
 from language.sentences import split_sentences
 from language.times import TimeExpression, TimeRange, read_times, without_times
@@ -121,10 +121,11 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     place = locate_quote(next((quote.words for quote in draft.quotes), ""), [source.message], draft.restatement)
     if source.barred or source.message.hidden:
         return "forgotten"
-    if place is None or (source.spoken_by_person and is_pasted(place, source.message.words)):
+    own = source.spoken_by_person
+    quoted = source.text[place.start : place.end] if own and place else place.words if place else ""
+    if place is None or 2 * len(telling_terms(quoted)) < len(telling_terms(place.words)):
         return "quoted text"
     kind: MatterKind = draft.open.rstrip("!")  # type: ignore[assignment]
-    own, quoted = source.spoken_by_person, place.words
     if own:
         within = [one for one in source.sentences if one.span[0] < place.end and place.start < one.span[1]]
     else:
@@ -132,9 +133,9 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     if not within or (not own and kind != "promise"):
         return "companion's words"
     start, end = (within[0].span[0], within[-1].span[1]) if own else (place.start, place.end)
-    words = source.message.words[start:end]
+    words = source.text[start:end] if own else place.words
     terms = _key_terms(quoted, source.said) or (() if kind in _YEARLY else _key_terms(words, source.said))
-    matter = NewMatter(kind, place.message, start, end, words, key=" ".join(terms) or kind,
+    matter = NewMatter(kind, place.message, start, end, source.message.words[start:end], key=" ".join(terms) or kind,
                        sensitivity="care" if draft.open.endswith("!") else "routine")  # fmt: skip
     said = datetime.fromisoformat(source.message.timestamp)
     if kind in _YEARLY:

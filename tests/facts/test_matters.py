@@ -514,6 +514,23 @@ def test_the_day_is_that_of_the_quoted_words(text: str, kind: str, quotes: list[
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('Have a look. "Dear Anna, the surgery is on 3 December at 9:00. Bring your card." Funny, no?', []),
+        ("I had a look.\n> The surgery is on 3 December.\n> Bring your card.\nFunny, no?", []),
+        ("看看这个。“安娜您好，手术定于12月3日上午9点，请带好医保卡。”好笑吧？", []),
+        ("我看了看。\n> 手术定于12月3日上午。\n> 请带好医保卡。\n好笑吧？", []),
+        ('I am nervous about my interview at the harbour office on Friday. They wrote: "Be here on 3 December, please."',
+         [("2026-11-20", False)]),
+        ("我周五去港务局面试，好紧张啊，资料还没准备好。他们写道：“请您12月3日来，谢谢。”", [("2026-11-20", False)]),
+    ],
+)  # fmt: skip
+def test_a_pasted_text_gives_a_matter_neither_words_nor_day(text: str, found: list[tuple[str, bool]]) -> None:
+    rows = [replace(one, status="pending") for one in said(text, opens="2026-11-17T09:00:00+01:00")]
+    assert [(one.due_from, "decem" in one.key or "12" in one.key) for one in rows] == found
+
+
+@pytest.mark.parametrize(
     ("first", "then", "open_days"),
     [
         ("My birthday is on 3 May.", "No, my birthday isn't on 3 May, it's on 5 May.", ["solar 05-05"]),
