@@ -273,7 +273,7 @@ def spoken_of(matters: Iterable[OpenMatter], said: Sequence[Message]) -> dict[in
         one
         for one in matters
         if one.is_open and not one.yearly and any(
-            seq > one.place and _shares(_key(one), each) for seq, each in terms
+            seq > one.place and _shares(_key(one), each, whole=True) for seq, each in terms
         )
     )  # fmt: skip
     return {one.number: "closed" for one in named}

@@ -253,10 +253,25 @@ def test_of_much_that_is_open_what_the_window_names_is_shown_first_then_the_near
 
 
 def test_what_was_read_without_a_matter_that_it_speaks_of_closes_it() -> None:
-    matter = open_matter(key="driv exam")
+    matter = open_matter(key="drive exam")
     assert spoken_of([matter], [text(5, "The driving exam!")]) == {1: "closed"}
     assert spoken_of([matter], [text(5, "The driving exam!", "assistant"), text(6, "We had soup.")]) == {}
     assert spoken_of([replace(matter, place=5)], [text(5, "The driving exam!")]) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "words", "closes"),
+    [
+        ("interview job", "The interviewer on TV was funny.", False),
+        ("interview job", "They gave me the job right after the interview.", True),
+        ("interview", "My interview was so long that I missed the bus.", True),
+        ("contract end", "The contractor came by.", False),
+        ("合同 到期", "楼下合同纠纷闹得很凶。", False),
+        ("合同 到期", "合同到期了，续了三年。", True),
+    ],
+)
+def test_a_chance_word_of_several_closes_nothing(key: str, words: str, closes: bool) -> None:
+    assert bool(spoken_of([open_matter(key=key)], [text(5, words)])) is closes
 
 
 @pytest.mark.parametrize(
