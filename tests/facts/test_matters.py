@@ -33,6 +33,8 @@ from facts.matters import (
 )
 from facts.openings import GreetingState, after_asking, coming_up, due_now, may_greet
 from facts.slots import NO_NAMES
+from llm import names_in
+from models.tasks import ExtractionTask, Task
 
 OPENINGS = json.loads((Path(__file__).parent / "openings.json").read_text(encoding="utf-8"))
 PARTS = ("tuned", "unseen", "blind", "harder")
@@ -250,6 +252,23 @@ def test_of_much_that_is_open_what_the_window_names_is_shown_first_then_the_near
     shown = shown_matters([*matters, *far, *over], [text(5, "I bought a dress.")])
     assert [one.number for one in shown] == [20, 1, 2, 3, 4, 5]
     assert shown_matters(matters, [text(5, "Fine.", "assistant")]) == []
+
+
+@pytest.mark.parametrize(
+    ("yearly", "day"), [("solar 11-23", "2026-11-23"), ("lunar 10-15", "2026-11-23"), ("solar 11-20", "2026-11-20")]
+)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_birthday_is_shown_with_a_window_on_its_day_of_that_year_not_of_the_year_it_was_first_said(
+    language: Any, yearly: str, day: str
+) -> None:
+    birthday = open_matter(kind="birthday", yearly=yearly, due_from="2025-11-20", words="妈妈 Mum")
+    task = Task(
+        language, names_in(language, "Mara", "Juniper"), "0123456789abcdef", datetime(2026, 11, 22, tzinfo=BERLIN)
+    )
+    shown = ExtractionTask([text(5, "Hi.")], matters=[birthday, open_matter(number=2)])
+    prompt = "".join(one.content for one in task.extraction_prompt(shown, 100))
+    assert f"open 1 {day}: 妈妈 Mum" in prompt
+    assert "open 2 2026-11-20: I have an exam" in prompt
 
 
 def test_what_was_read_without_a_matter_that_it_speaks_of_closes_it() -> None:
