@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from domain.facts import About, MemoryType, Stance
+from domain.matters import MatterKind
 from domain.patterns import pattern_of
 from facts.reply_json import Entries, first_of, handles_of, line_of, read_entries, read_object, truth_of, words_of
 
@@ -142,20 +143,34 @@ def read_notes(reply: str, finish: str = "stop", examples: Sequence[str] = ()) -
     checks = _Checks(echoes, rejected)
     drafts = [_read_note(value, checks, cut) for value, cut in _with_cut(found)]
     settled = (read_object(reply) or {}).get("settled")
-    ended = [_read_settled(row) for row in (settled if isinstance(settled, list) else ()) if isinstance(row, Mapping)]
+    rows = settled if isinstance(settled, list) else [settled] if settled else []
+    ended = [one for row in rows for one in _read_settled(row)]
     rejected["shape"] += ended.count(None)
     return NotesRead(
         tuple(draft for draft in drafts if draft), +rejected, found.understood, tuple(one for one in ended if one)
     )
 
 
-def _read_settled(row: Mapping[str, object]) -> SettledDraft | None:
-    how = _SETTLED_FORMS.get(line_of(row.get("how")).casefold())
-    numbers, turns = (handles_of(value) for value in (first_of(row, "open", "n"), first_of(row, "turn", "turns")))
-    if how is None:
-        return None
+def _read_settled(value: object) -> Iterable[SettledDraft | None]:
+    """What became of each matter that a row names; None where the row cannot be read."""
+    row = {str(key).strip().casefold(): each for key, each in value.items()} if isinstance(value, Mapping) else {}
+    how = _SETTLED_FORMS.get(_plain_word(row.get("how")))
+    numbers, turns = (handles_of(each) for each in (first_of(row, "open", "n"), first_of(row, "turn", "turns")))
     words = line_of(first_of(row, "quote", "words"))[:_LONGEST_STATEMENT]
-    return SettledDraft(next(iter(numbers), 0), how, next(iter(turns), 0), words)
+    for number in numbers or (0,):
+        yield SettledDraft(number, how, next(iter(turns), 0), words) if how and number > 0 else None
+
+
+def _plain_word(value: object) -> str:
+    """A word without marks around it, in one width and case; the first of a list."""
+    return unicodedata.normalize("NFKC", next(iter(words_of(value)), "")).casefold().strip(" .。!?\"'")
+
+
+def _read_open(value: object) -> str:
+    """The kind of an open matter, with ! where it is grave; a word that is no kind as it came."""
+    word = _plain_word(line_of(value))[:20]
+    kind = next((one for one in get_args(MatterKind) if word in (one, f"{one}s", f"{one[:-1]}ies")), word)
+    return kind + "!" * bool(kind and re.search("[!！]", line_of(value)))
 
 
 def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
@@ -301,7 +316,7 @@ def _read_fact(value: object, checks: _Checks, note: Mapping[str, object]) -> Fa
         relations=tuple(_read_relations(fact.get("relations"))),
         quotes=quotes,
         inferred=said.casefold() in _INFERRED,
-        open=line_of(fact.get("open"))[:20].casefold(),
+        open=_read_open(fact.get("open")),
     )
 
 

@@ -22,12 +22,12 @@ from typing import get_args
 
 from domain.matters import MatterKind, MatterStatus, NewMatter, OpenMatter, Precision
 from domain.patterns import pattern_of
-from domain.records import Message
+from domain.records import PREFIX, Message
 from facts.drafts import FactDraft, SettledDraft
 from facts.evidence import Source, SpokenWindow, telling_terms
 from facts.openings import after_asking, schedule
 from facts.slots import Names
-from facts.spans import Testimony, is_pasted, locate_quote, passage_line
+from facts.spans import Testimony, locate_quote, own_words, passage_line
 from language.calendar import day_of
 from language.sentences import split_sentences
 from language.times import TimeExpression, TimeRange, read_times, without_times
@@ -43,11 +43,26 @@ _NOON = 12
 _REACHES_BACK, _FOLLOWING = 3, 2
 _YEARLY = ("birthday", "anniversary")
 _DATED = ("event", "deadline")
+#: What a model writes where nothing is open.
+_NOT_OPEN = ("", "no", "none", "null", "false", "无", "否")
 
-#: What asks that something not be brought up; what else its sentence says is what it is about.
+#: To bring something up. "Bring your phone", "speak to my brother", 提前 and 提多难 are not.
+_RAISE = (
+    r"(?:mention(?:ing)?\b|(?:talk|speak)(?:ing)?(?=(?: (?:to|with) (?:me|you))? (?:about|of)\b|\s*(?:[^\w\s]|$))"
+    r"|bring(?:ing)?(?=(?: [\w']+){0,4} up\b))"
+)
+_RAISE_ZH = "(?:提(?!有?多|[前高醒示供交升])|聊|谈)"
+#: What asks that something not be brought up; what else its sentence says is what it is about. In this order: an order,
+#: what the person does not want, the end of a subject. "I never ask", "they asked" and 别提多难了 are none.
 _DO_NOT_ASK = pattern_of(
-    r"\b(?:don't|do not|dont|stop|never|no need to|rather not|not want to) (?:\w+ )?(?:ask|mention|talk|speak|bring)\w*\b(?: me\b)?"
-    r"|(?:别|不要|不用|不想|不愿)(?:再|老|总|跟我|和我)*(?:问|提|聊|谈)(?:起|了)*",
+    r"(?:(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )\b(?:don't|do not|dont|never)|\bstop|\brather you (?:don't|didn't|not)"
+    r"|\bno need to|\b(?:don't|do not|needn't|not) (?:need|have) to)(?: (?:ever|even|keep|always))?"
+    rf" (?:ask(?:ing)?\b(?: me\b)?|{_RAISE})"
+    rf"|\b(?:(?:don't|do not|dont|not) (?:really )?(?:want to|wanna)|rather not) (?:{_RAISE}|be asked)"
+    r"|(?:(?:^|[.!?]\s*)|\b(?:let's|let us|please|just|can we|could we) )drop (?:it|that|this|the (?:subject|topic))"
+    r"(?=,? ?(?:please|now|for now|ok|okay)?\s*(?:[.!?;…]|$))"
+    rf"|(?:别|不要|不用|不必)(?:再|老|总|[跟和][我你])*(?:问|{_RAISE_ZH})(?:起|了)*"
+    rf"|不(?:太|大)?(?:想|愿意?)(?:再|[跟和][我你])*(?:被问|{_RAISE_ZH})(?:起|了)*",
     re.IGNORECASE,
 )
 #: What points back to what was spoken of, or says nothing of its own.
@@ -78,9 +93,9 @@ def check_matters(
     found: list[NewMatter] = []
     rejected: Counter[str] = Counter()
     for draft in drafts:
-        if draft.open.rstrip("!") not in get_args(MatterKind):
+        if draft.open.rstrip("!") in _NOT_OPEN:
             continue
-        matter = _check(draft, spoken)
+        matter = _check(draft, spoken) if draft.open.rstrip("!") in get_args(MatterKind) else "kind"
         if isinstance(matter, str):
             rejected[f"open: {matter}"] += 1
         elif not any(_is_repeated(matter, one) for one in found):
@@ -93,7 +108,7 @@ def _is_repeated(one: NewMatter, other: NewMatter) -> bool:
     if one.message != other.message or (one.kind != other.kind and one.kind in _YEARLY):
         return False
     same_day = (one.due_from, one.yearly) == (other.due_from, other.yearly)
-    return one.key == other.key or (same_day and _shares(_roots(one.key.split()), _roots(other.key.split())))
+    return one.key == other.key or (same_day and _shares(_key(one), _key(other)))
 
 
 def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
@@ -106,10 +121,11 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     place = locate_quote(next((quote.words for quote in draft.quotes), ""), [source.message], draft.restatement)
     if source.barred or source.message.hidden:
         return "forgotten"
-    if place is None or (source.spoken_by_person and is_pasted(place, source.message.words)):
+    own = source.spoken_by_person
+    quoted = source.text[place.start : place.end] if own and place else place.words if place else ""
+    if place is None or 2 * len(telling_terms(quoted)) < len(telling_terms(place.words)):
         return "quoted text"
     kind: MatterKind = draft.open.rstrip("!")  # type: ignore[assignment]
-    own, quoted = source.spoken_by_person, place.words
     if own:
         within = [one for one in source.sentences if one.span[0] < place.end and place.start < one.span[1]]
     else:
@@ -117,9 +133,9 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     if not within or (not own and kind != "promise"):
         return "companion's words"
     start, end = (within[0].span[0], within[-1].span[1]) if own else (place.start, place.end)
-    words = source.message.words[start:end]
+    words = source.text[start:end] if own else place.words
     terms = _key_terms(quoted, source.said) or (() if kind in _YEARLY else _key_terms(words, source.said))
-    matter = NewMatter(kind, place.message, start, end, words, key=" ".join(terms) or kind,
+    matter = NewMatter(kind, place.message, start, end, source.message.words[start:end], key=" ".join(terms) or kind,
                        sensitivity="care" if draft.open.endswith("!") else "routine")  # fmt: skip
     said = datetime.fromisoformat(source.message.timestamp)
     if kind in _YEARLY:
@@ -215,11 +231,11 @@ def shown_matters(matters: Iterable[OpenMatter], window: Sequence[Message]) -> l
     """The matters from before a window that it may settle: what it names first, then the nearest."""
     spoken = [one for one in window if one.role == "user"]
     day = day_of(spoken[-1].timestamp) if spoken else None
-    terms = _roots(telling_terms(" ".join(one.words for one in spoken)))
+    terms = _terms(" ".join(one.words for one in spoken))
 
     def rank(one: OpenMatter) -> tuple[bool, int]:
         assert day
-        named = bool(terms & _roots(one.key.split()))
+        named = bool(terms & _key(one))
         return not named, abs((date.fromisoformat((one.due_from or one.said)[:10]) - day).days)
 
     found = (
@@ -238,22 +254,26 @@ def settled_by(
     matters, found = {one.number: one for one in shown}, dict[int, MatterStatus]()
     for draft in drafts:
         matter, messages = matters.get(draft.number), window[draft.message - 1 : draft.message]
-        if not matter or not messages or messages[0].seq <= matter.place or messages[0].speaker:
+        if not matter or draft.message < 1 or not messages or messages[0].seq <= matter.place or not draft.words:
             continue
-        place = locate_quote(draft.words, messages) if messages[0].role == "user" and draft.words else None
-        if place and not is_pasted(place, messages[0].words) and (draft.how == "drop" or matter.kind not in _YEARLY):
-            found[matter.number] = "dropped" if draft.how == "drop" else "answered" if matter.asked else "closed"
+        place = locate_quote(
+            draft.words, [replace(messages[0], text=PREFIX["user"] + _own(messages[0]))], loosely=False
+        )
+        if place and (draft.how in ("drop", "off") or matter.kind not in _YEARLY):
+            ended: MatterStatus = "answered" if matter.asked and matter.kind not in _YEARLY else "closed"
+            if found.get(matter.number) != "dropped":
+                found[matter.number] = "dropped" if draft.how == "drop" else ended
     return found
 
 
 def spoken_of(matters: Iterable[OpenMatter], said: Sequence[Message]) -> dict[int, MatterStatus]:
     """The matters that were spoken of where no model was shown them: closed, since nothing tells how they are."""
-    terms = [(one.seq, _roots(telling_terms(one.words))) for one in said if one.role == "user"]
+    terms = [(one.seq, _terms(_own(one))) for one in said]
     named = (
         one
         for one in matters
         if one.is_open and not one.yearly and any(
-            seq > one.place and _shares(_roots(one.key.split()), each) for seq, each in terms
+            seq > one.place and _shares(_key(one), each, whole=True) for seq, each in terms
         )
     )  # fmt: skip
     return {one.number: "closed" for one in named}
@@ -282,9 +302,9 @@ def settle(matters: Sequence[OpenMatter], said: Sequence[Message], now: datetime
     found: list[OpenMatter] = []
     rows = [one for one in said if not one.hidden]
     gone = [one for one in matters if one.status == "dropped"]
-    refusals = [at for at, one in enumerate(rows) if one.role == "user" and _DO_NOT_ASK.search(_plain(one.words))]
+    refusals = [at for at, one in enumerate(rows) if _DO_NOT_ASK.search(_plain(_own(one)))]
     for matter in matters:
-        again = matter.is_open and any(_is_same(matter, one) for one in gone if one.place <= matter.place)
+        again = matter.is_open and any(_is_same(matter, one, whole=True) for one in gone if one.place <= matter.place)
         if matter.status == "dropped":
             continue
         if again or any(_is_refused(matter, rows, at) for at in refusals):
@@ -324,23 +344,36 @@ def _review_after_talk(matter: OpenMatter, rows: Sequence[Message]) -> str:
 def _is_refused(matter: OpenMatter, rows: Sequence[Message], at: int) -> bool:
     """Whether a message asks not to be asked about a matter: by naming it, or soon after it was spoken of."""
     near = any(
-        row.text_id == matter.message or (row.seq > matter.place and _speaks_of(matter, row.words))
+        row.text_id == matter.message
+        or (
+            row.seq > matter.place
+            and _shares(_key(matter), _terms(_own(row) or row.words), whole=row.role != "user" or bool(row.speaker))
+        )
         for row in rows[max(0, at - _REACHES_BACK) : at + 1]
     )
     # A refusal in its own sentence a model has seen, with what it refuses.
-    words = rows[at].words.replace(matter.words if rows[at].text_id == matter.message else "\0", " ")
+    words, start = _own(rows[at]), rows[at].words.find(matter.words)
+    if rows[at].text_id == matter.message and start >= 0:
+        words = f"{words[:start]} {words[start + len(matter.words) :]}"
     return rows[at].seq >= matter.place and refuses(words, matter, near=near)
 
 
 def refuses(text: str, matter: OpenMatter, *, near: bool = True) -> bool:
-    """Whether a text asks that a matter not be brought up: it names it, or names nothing and ``near`` talk is of it."""
-    key = _roots(matter.key.split())
-    for sentence in split_sentences(_plain(text)):
+    """Whether a text asks that a matter not be brought up: it names it, or names nothing and ``near`` talk is of it.
+
+    What is pasted into the text asks for nothing.
+    """
+    for sentence in split_sentences(_plain(own_words(text))):
         if _DO_NOT_ASK.search(sentence):
-            about = _roots(telling_terms(_IT.sub(" ", _DO_NOT_ASK.sub(" ", sentence))))
-            if _shares(key, about) or (near and not about):
+            about = _terms(_IT.sub(" ", _DO_NOT_ASK.sub(" ", sentence)))
+            if _shares(_key(matter), about) or (near and not about):
                 return True
     return False
+
+
+def _own(message: Message) -> str:
+    """What the person says in a message, with blanks for what is pasted; "" if another said it or it is hidden."""
+    return "" if message.role != "user" or message.speaker or message.hidden else own_words(message.words)
 
 
 def _plain(words: str) -> str:
@@ -354,17 +387,23 @@ def _calendar_said(matter: OpenMatter, rows: Sequence[Message]) -> str:
         return matter.yearly
     for row in rows:
         asked = matter.asked_at and row.timestamp >= matter.asked_at
-        near = row.seq > matter.place and (
-            asked or _shares(_roots(matter.key.split()), _roots(telling_terms(row.words)))
-        )
-        if row.role == "user" and near and (named := says_calendar(row.words)):
+        near = row.seq > matter.place and (asked or _shares(_key(matter), _terms(_own(row))))
+        if near and (named := says_calendar(_own(row))):
             return replace(yearly, calendar=named).text
     return matter.yearly
 
 
 def _speaks_of(matter: NewMatter | OpenMatter, words: str) -> bool:
     """Whether words share a telling word with a matter."""
-    return bool(_roots(matter.key.split()) & _roots(telling_terms(words)))
+    return bool(_key(matter) & _terms(words))
+
+
+def _key(matter: NewMatter | OpenMatter) -> frozenset[str]:
+    return _roots(matter.key.split())
+
+
+def _terms(words: str) -> frozenset[str]:
+    return _roots(telling_terms(words))
 
 
 def _roots(terms: Iterable[str]) -> frozenset[str]:
@@ -372,13 +411,17 @@ def _roots(terms: Iterable[str]) -> frozenset[str]:
     return frozenset(one[:6] if one.isascii() else one for one in terms)
 
 
-def _shares(key: frozenset[str], terms: frozenset[str]) -> bool:
-    """Whether words speak of a matter: they have two of its telling words, or a third of them."""
+def _shares(key: frozenset[str], terms: frozenset[str], *, whole: bool = False) -> bool:
+    """Whether words speak of a matter: they have two of its telling words, or a third of them.
+
+    ``whole``: one shared word is enough only where either has no other.
+    """
     shared = len(key & terms)
-    return shared >= 2 or (shared > 0 and 3 * shared >= len(key))
+    enough = shared == min(len(key), len(terms)) if whole else 3 * shared >= len(key)
+    return shared >= 2 or (shared > 0 and enough)
 
 
-def _is_same(one: OpenMatter, other: OpenMatter) -> bool:
+def _is_same(one: OpenMatter, other: OpenMatter, *, whole: bool = False) -> bool:
     if one.kind in _YEARLY and one.yearly != other.yearly:
         return False
-    return _shares(_roots(one.key.split()), _roots(other.key.split()))
+    return _shares(_key(one), _key(other), whole=whole)

@@ -30,6 +30,8 @@ _AFTER: Mapping[MatterKind, int] = {"event": 14, "deadline": 3, "promise": 14}
 _BEFORE: Mapping[MatterKind, int] = {"deadline": 1}
 #: Days before a birthday on which it may come up: there is a present to think of.
 _BEFORE_BIRTHDAY = 2
+#: Days until something without a day may be brought up again.
+_APART_DAYS = 3
 #: Nothing is open for more days than this.
 _LONGEST = 365
 
@@ -121,8 +123,7 @@ def after_asking(one: OpenMatter, now: datetime) -> str:
         due = yearly.next_on(_later(today, _BEFORE_BIRTHDAY + 1))
         return _later(due, -_BEFORE_BIRTHDAY).isoformat() if due else "9999-12-31"
     ahead = one.due_to[:10] >= today.isoformat() if one.due_to else False
-    apart = 5 if one.sensitivity == "care" else 3
-    day = _later(date.fromisoformat(one.due_to[:10]), 1) if ahead else _later(today, apart)
+    day = _later(date.fromisoformat(one.due_to[:10]), 1) if ahead else _later(today, _APART_DAYS)
     return day.isoformat()
 
 

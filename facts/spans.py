@@ -146,11 +146,11 @@ class Testimony:
     open: bool = False
 
 
-def locate_quote(words: str, messages: Sequence[Message], statement: str = "") -> Quote | None:
+def locate_quote(words: str, messages: Sequence[Message], statement: str = "", *, loosely: bool = True) -> Quote | None:
     """Where these words are in one of some messages; None if nothing in them is like them.
 
     Spaces, width, marks and case do not count. If the words are in none, the most similar passage of at least .8, else
-    the clause that shares most words with them, and with ``statement``.
+    the clause that shares most words with them, and with ``statement``; not unless ``loosely``.
     """
     plain = [(message, *_letters_of(message.words)) for message in messages]
     wanted = _letters_of(words)[0]
@@ -160,7 +160,7 @@ def locate_quote(words: str, messages: Sequence[Message], statement: str = "") -
     similar = [found for each in plain if (found := _align(wanted, *each))]
     if similar:
         return max(similar, key=lambda each: each[0])[1]
-    return _best_clause(f"{words} {statement}", messages)
+    return _best_clause(f"{words} {statement}", messages) if loosely else None
 
 
 @lru_cache(_TEXTS_CACHED)

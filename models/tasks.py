@@ -21,6 +21,7 @@ from domain.tree import Member
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
 from language.scripts import Language, estimate
 from language.words import terms
+from language.yearly import YearlyDay
 from models.chat import PromptMessage
 from prompts import TEMPLATES, Material, SearchTask, Templates
 
@@ -104,12 +105,11 @@ class Task:
         """The prompt to extract a window, whose messages are numbered from 1; those around it have a dash."""
         numbers = {message.text_id: number for number, message in enumerate(shown.window, 1)}
         records: list[object] = [{"people": [*map(self._harmless_text, shown.people)]}] if shown.people else []
-        records += (
-            texts.encode_json(
-                f"open {one.number} {one.due_from[:10] or one.said[:10]}: {self._harmless_text(one.words)[:_OF_MATTER]}"
-            )
-            for one in shown.matters
-        )
+        for one in shown.matters:
+            yearly = YearlyDay.parse(one.yearly)
+            near = yearly and yearly.nearest(day_of(shown.window[-1].timestamp))
+            on = near.isoformat() if near else (one.due_from or one.said)[:10]
+            records.append(texts.encode_json(f"open {one.number} {on}: {self._harmless_text(one.words)[:_OF_MATTER]}"))
         day = ""
         for message in (*shown.before, *shown.window, *shown.following):
             spoken = self._message_record(message, longest)

@@ -14,7 +14,6 @@ from typing import Any
 from domain.matters import MatterStatus, NewMatter, OpenMatter
 from domain.records import PREFIX, Message
 from storage.engine import EACH, Database, Transaction, read_meta, set_meta
-from storage.messages import Messages
 
 #: In ``meta``: when the companion last spoke first, and how many such greetings in a row got no answer.
 _GREETING = "greeting"
@@ -37,7 +36,6 @@ class Matters:
     """Reads and writes the table ``open_matter``."""
 
     database: Database
-    messages: Messages
 
     def with_status(self, statuses: Collection[MatterStatus]) -> list[OpenMatter]:
         """The matters with one of these statuses, in the order in which they were said; none of what is hidden."""

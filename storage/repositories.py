@@ -116,7 +116,7 @@ class Repositories:
         self.erased = ErasedTexts(self.database, stamp)
         self.facts, self.notes = Facts(self.database, self.messages), Notes(self.database)
         self.relations = Relations(self.facts)
-        self.matters = Matters(self.database, self.messages)
+        self.matters = Matters(self.database)
         self.windows = Windows(self.database, self.messages, self.steps, stamp)
         self.fact_log = FactLog(self.facts, self.windows, self.matters, self.index, self.saves, self.erased, stamp)
         self.units = Units(self.database)

@@ -186,3 +186,37 @@ def test_doubts_inside_of_a_verdict_are_read() -> None:
 def test_a_number_that_is_no_number_names_nothing() -> None:
     assert handles_of([True, None, float("nan"), float("inf"), {}, "abc", "99999999999"]) == ()
     assert handles_of("1-100000") == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "open"),
+    [("worry！", "worry!"), ("worry !", "worry!"), ("!worry", "worry!"), ("Ｗｏｒｒｙ", "worry"), ("Events", "event"),
+     ("worries", "worry"), ("birthdays!", "birthday!"), ("event.", "event"), ("none", "none"), ("", ""), (None, ""),
+     ("!", ""), ("事件", "事件")],
+)  # fmt: skip
+def test_a_kind_of_open_matter_is_read_however_it_is_written(written: str | None, open: str) -> None:
+    fact = {**LEEDS["facts"][0], "open": written}  # type: ignore[index,dict-item]
+    assert read_notes(json.dumps([{**LEEDS, "facts": [fact]}])).notes[0].facts[0].open == open
+
+
+@pytest.mark.parametrize(
+    ("settled", "numbers", "bad"),
+    [
+        ({"open": 3, "how": "done", "turn": 1, "quote": "考完了"}, [3], 0),  # one object, not a list
+        ([{"open": [3, 4], "how": "done", "turn": 1, "quote": "考完了"}], [3, 4], 0),
+        ([{"open": 3, "how": "Done.", "turn": 1, "quote": "I passed"}], [3], 0),
+        ([{"open": 3, "how": "ｄｏｎｅ。", "turn": 1, "quote": "考完了"}], [3], 0),
+        ([{"Open": 3, "How": ["done"], "Turn": 1, "Quote": "I passed"}], [3], 0),
+        ([{"open": 3, "how": "perhaps", "turn": 1}, {"how": "done"}, "x"], [], 3),
+        ([], [], 0),
+        (None, [], 0),
+    ],
+)
+def test_what_settles_an_open_matter_is_read_in_every_form_and_what_cannot_be_is_counted(
+    settled: object, numbers: list[int], bad: int
+) -> None:
+    read = read_notes(json.dumps({"notes": [], "settled": settled}))
+    assert [(one.number, one.how, one.message, bool(one.words)) for one in read.settled] == [
+        (number, "done", 1, True) for number in numbers
+    ]
+    assert read.rejected["shape"] == bad

@@ -33,6 +33,8 @@ from facts.matters import (
 )
 from facts.openings import GreetingState, after_asking, coming_up, due_now, may_greet
 from facts.slots import NO_NAMES
+from llm import names_in
+from models.tasks import ExtractionTask, Task
 
 OPENINGS = json.loads((Path(__file__).parent / "openings.json").read_text(encoding="utf-8"))
 PARTS = ("tuned", "unseen", "blind", "harder")
@@ -193,7 +195,46 @@ def test_only_the_persons_own_words_in_the_window_settle_a_matter(draft: Settled
     assert found == ({1: status} if status else {})
 
 
-def test_what_was_asked_about_is_answered_and_a_birthday_is_only_dropped() -> None:
+@pytest.mark.parametrize(
+    ("words", "quote", "settled"),
+    [
+        ("What should we test in the new recipe?", "I never want to hear about this test again", False),
+        ("So tired, the test of my patience continues at work.", "I passed the test with flying colours", False),
+        ("Well, I passed the test on Friday!", "i passed the test on friday", True),
+        ("今天测试了新菜谱。", "科目二测试我再也不想提了", False),
+        ("嗯，科目二我考过啦！", "科目二我考过了", True),
+    ],
+)
+def test_a_quote_that_is_not_in_the_message_settles_nothing(words: str, quote: str, settled: bool) -> None:
+    for how in ("done", "drop"):
+        assert bool(settled_by([SettledDraft(1, how, 1, quote)], [open_matter()], [text(5, words)])) is settled
+
+
+def test_of_two_answers_about_a_matter_the_refusal_counts_and_a_number_below_one_is_no_message() -> None:
+    window = [text(5, "It went well, 别再问了。")]
+    done, drop = (SettledDraft(1, how, 1, "It went well") for how in ("done", "drop"))
+    assert settled_by([done, drop], [open_matter()], window) == {1: "dropped"}
+    assert settled_by([drop, done], [open_matter()], window) == {1: "dropped"}
+    assert [settled_by([replace(done, message=at)], [open_matter()], [*window, *window]) for at in (0, -1)] == [{}, {}]
+
+
+def test_a_kind_that_is_none_is_counted_and_what_is_not_open_is_not() -> None:
+    drafts = [draft(1, "My exam is on Friday.", kind) for kind in ("appointment", "事件", "none", "无", "")]
+    assert check_matters(drafts, [text(1, "My exam is on Friday.")], (), NO_NAMES) == ((), {"open: kind": 2})
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [("Grandma died last night.", "birthday"), ("We are divorced.", "anniversary"), ("奶奶昨晚走了。", "birthday"),
+     ("我们离婚了。", "anniversary")],
+)  # fmt: skip
+def test_a_birthday_or_anniversary_that_is_no_more_is_closed(words: str, kind: str) -> None:
+    for asked in (0, 2):
+        matter = open_matter(kind=kind, yearly="solar 03-03", asked=asked)
+        assert settled_by([SettledDraft(1, "off", 1, words)], [matter], [text(5, words)]) == {1: "closed"}
+
+
+def test_what_was_asked_about_is_answered_and_a_birthday_is_not_done() -> None:
     window = [text(5, "Oh, it went well.")]
     done, drop = (SettledDraft(1, how, 1, "it went well") for how in ("done", "drop"))
     birthday = open_matter(kind="birthday", yearly="solar 11-21")
@@ -213,11 +254,43 @@ def test_of_much_that_is_open_what_the_window_names_is_shown_first_then_the_near
     assert shown_matters(matters, [text(5, "Fine.", "assistant")]) == []
 
 
+@pytest.mark.parametrize(
+    ("yearly", "day"), [("solar 11-23", "2026-11-23"), ("lunar 10-15", "2026-11-23"), ("solar 11-20", "2026-11-20")]
+)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_birthday_is_shown_with_a_window_on_its_day_of_that_year_not_of_the_year_it_was_first_said(
+    language: Any, yearly: str, day: str
+) -> None:
+    birthday = open_matter(kind="birthday", yearly=yearly, due_from="2025-11-20", words="妈妈 Mum")
+    task = Task(
+        language, names_in(language, "Mara", "Juniper"), "0123456789abcdef", datetime(2026, 11, 22, tzinfo=BERLIN)
+    )
+    shown = ExtractionTask([text(5, "Hi.")], matters=[birthday, open_matter(number=2)])
+    prompt = "".join(one.content for one in task.extraction_prompt(shown, 100))
+    assert f"open 1 {day}: 妈妈 Mum" in prompt
+    assert "open 2 2026-11-20: I have an exam" in prompt
+
+
 def test_what_was_read_without_a_matter_that_it_speaks_of_closes_it() -> None:
-    matter = open_matter(key="driv exam")
+    matter = open_matter(key="drive exam")
     assert spoken_of([matter], [text(5, "The driving exam!")]) == {1: "closed"}
     assert spoken_of([matter], [text(5, "The driving exam!", "assistant"), text(6, "We had soup.")]) == {}
     assert spoken_of([replace(matter, place=5)], [text(5, "The driving exam!")]) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "words", "closes"),
+    [
+        ("interview job", "The interviewer on TV was funny.", False),
+        ("interview job", "They gave me the job right after the interview.", True),
+        ("interview", "My interview was so long that I missed the bus.", True),
+        ("contract end", "The contractor came by.", False),
+        ("合同 到期", "楼下合同纠纷闹得很凶。", False),
+        ("合同 到期", "合同到期了，续了三年。", True),
+    ],
+)
+def test_a_chance_word_of_several_closes_nothing(key: str, words: str, closes: bool) -> None:
+    assert bool(spoken_of([open_matter(key=key)], [text(5, words)])) is closes
 
 
 @pytest.mark.parametrize(
@@ -302,6 +375,112 @@ def test_a_refusal_in_the_message_itself_is_about_it(text: str) -> None:
     assert [one.status for one in said(text, quote=re.split("[.。]", text)[0])] == ["dropped"]
 
 
+#: What the person pastes about the driving test of tomorrow, or 科目二, and the quote a model might take from it.
+PASTED = [
+    ("Can you translate this: “Please don't ask him about the driving test, he failed.”", "he failed"),
+    ("Some spam I got.\n```\ndriving test cancelled\nnever ask about it\n```\nWhat a pity.", "driving test cancelled"),
+    ('Translate this: "Your driving test fee was received. The driving centre."', "Your driving test fee was received."),
+    ('He wrote: "The driving test is cancelled, do not come." What a liar.', "The driving test is cancelled, do not come."),
+    ('He wrote: "The driving test is cancelled, do not come." What a liar.',
+     'He wrote: "The driving test is cancelled, do not come."'),
+    ("帮我翻译一下：“别再问我科目二的事，已经取消了。”", "已经取消了"),
+    ("他写道：“科目二取消了，大家不用来了，别再问。”真烦。", "他写道：“科目二取消了，大家不用来了”"),
+]  # fmt: skip
+NOT_OWN: list[tuple[str, str, dict[str, Any]]] = [
+    *((words, quote, {}) for words, quote in PASTED),
+    *(("Don't ask about my driving test. It is cancelled.", "It is cancelled.", given)
+      for given in ({"speaker": "Bob"}, {"hidden": True}, {"role": "assistant"})),
+    *(("别问科目二的事，已经取消了。", "已经取消了", given) for given in ({"speaker": "小李"}, {"hidden": True})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "quote", "given"), NOT_OWN)
+def test_what_is_pasted_or_hidden_or_said_by_another_settles_and_drops_nothing(
+    words: str, quote: str, given: dict[str, Any]
+) -> None:
+    matter = open_matter(key="drive test" if "driving" in words else "科目 目二")
+    message = replace(text(5, words), **{"text": PREFIX[given.get("role", "user")] + words, **given})
+    now = datetime(2026, 11, 22, 9, tzinfo=BERLIN)
+    assert spoken_of([matter], [message]) == {}
+    assert updated([matter], [message], now) == [matter]
+    assert [settled_by([SettledDraft(1, how, 1, quote)], [matter], [message]) for how in ("done", "drop")] == [{}, {}]
+    assert given or not refuses(words, matter, near=False)
+
+
+#: Said after "My driving test is on Wednesday." or 下周三我要考科目二。
+ORDINARY = """
+They never asked for my licence before the driving test.
+I never mention my driving test at work.
+Why don't you ask me about the driving test?
+Don't bring your phone to the driving test, they said.
+I don't speak to my brother any more since his driving test.
+I don't want to ask the examiner before the driving test.
+My glasses are for the driving test, don't drop them.
+科目二别提多难了
+科目二的教练说别提前到
+我不想问教练科目二的事
+"""
+REFUSALS = """
+I don't want to talk about it.
+I don't want to talk about the driving test.
+I really don't wanna talk about it
+Let's drop it.
+Can we drop the subject, please?
+Don't bring up the driving test again.
+Please don't bring it up.
+You don't have to ask.
+I'd rather you didn't ask.
+I'd rather not be asked about the driving test.
+我不想聊这个了
+不太想提科目二
+科目二的事别跟我提了
+我不愿被问起这事
+"""
+
+
+@pytest.mark.parametrize(("status", "later"), [
+    *(("pending", one) for one in ORDINARY.strip().splitlines()),
+    *(("dropped", one) for one in REFUSALS.strip().splitlines()),
+])  # fmt: skip
+def test_only_what_asks_for_silence_drops_what_it_names(status: str, later: str) -> None:
+    text = "My driving test is on Wednesday." if later.isascii() else "下周三我要考科目二。"
+    assert [one.status for one in said(text, later, opens="2026-11-17T09:00:00+01:00")] == [status]
+
+
+@pytest.mark.parametrize(
+    ("key", "before", "later", "status"),
+    [
+        (
+            "drive test",
+            "You could test the new oven first.",
+            "My brother yelled at me all evening. Don't ask.",
+            "pending",
+        ),
+        ("drive test", "How did the driving test go?", "Don't ask.", "dropped"),
+        ("科目 目二", "这个科目我也教过。", "别问了。", "pending"),
+        ("科目 目二", "科目二考得怎么样？", "别问了。", "dropped"),
+    ],
+)
+def test_a_short_refusal_is_about_what_was_just_spoken_of_and_not_about_a_chance_word_of_the_companion(
+    key: str, before: str, later: str, status: str
+) -> None:
+    talk = [text(10, before, "assistant"), text(11, later)]
+    (matter,) = updated([open_matter(key=key)], talk, datetime(2026, 11, 22, 9, tzinfo=BERLIN))
+    assert matter.status == status
+
+
+@pytest.mark.parametrize(
+    ("dropped", "later", "status"),
+    [("exam math", "drive exam", "pending"), ("drive exam", "drive exam week", "dropped"), ("exam", "drive exam", "dropped"),
+     ("数学 学考 考试", "钢琴 琴考 考试", "pending"), ("钢琴 琴考 考试", "钢琴 琴考 考试 城里", "dropped")],
+)  # fmt: skip
+def test_what_was_dropped_silences_the_same_again_and_not_all_that_shares_a_word(
+    dropped: str, later: str, status: str
+) -> None:
+    matters = [open_matter(key=dropped, status="dropped"), open_matter(number=2, place=50, key=later)]
+    assert updated(matters, [], datetime(2026, 11, 18, 9, tzinfo=BERLIN))[1].status == status
+
+
 @pytest.mark.parametrize("status", ["answered", "closed", "expired"])
 @pytest.mark.parametrize(
     "later",
@@ -366,6 +545,23 @@ def test_the_day_is_that_of_the_quoted_words(text: str, kind: str, quotes: list[
     drafts = [replace(one, quotes=(QuoteDraft(1, quote),)) for quote in quotes for one in drafts_of(case)]
     new, _ = check_matters(drafts, messages, (), NO_NAMES)
     assert [one.yearly or one.due_from for one in new] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('Have a look. "Dear Anna, the surgery is on 3 December at 9:00. Bring your card." Funny, no?', []),
+        ("I had a look.\n> The surgery is on 3 December.\n> Bring your card.\nFunny, no?", []),
+        ("看看这个。“安娜您好，手术定于12月3日上午9点，请带好医保卡。”好笑吧？", []),
+        ("我看了看。\n> 手术定于12月3日上午。\n> 请带好医保卡。\n好笑吧？", []),
+        ('I am nervous about my interview at the harbour office on Friday. They wrote: "Be here on 3 December, please."',
+         [("2026-11-20", False)]),
+        ("我周五去港务局面试，好紧张啊，资料还没准备好。他们写道：“请您12月3日来，谢谢。”", [("2026-11-20", False)]),
+    ],
+)  # fmt: skip
+def test_a_pasted_text_gives_a_matter_neither_words_nor_day(text: str, found: list[tuple[str, bool]]) -> None:
+    rows = [replace(one, status="pending") for one in said(text, opens="2026-11-17T09:00:00+01:00")]
+    assert [(one.due_from, "decem" in one.key or "12" in one.key) for one in rows] == found
 
 
 @pytest.mark.parametrize(
