@@ -106,8 +106,8 @@ class Task:
         numbers = {message.text_id: number for number, message in enumerate(shown.window, 1)}
         records: list[object] = [{"people": [*map(self._harmless_text, shown.people)]}] if shown.people else []
         for one in shown.matters:
-            yearly = YearlyDay.parse(one.yearly)
-            near = yearly and yearly.nearest(day_of(shown.window[-1].timestamp))
+            yearly, last = YearlyDay.parse(one.yearly), day_of(shown.window[-1].timestamp)
+            near = yearly.nearest(last) if yearly and last else None
             on = near.isoformat() if near else (one.due_from or one.said)[:10]
             records.append(texts.encode_json(f"open {one.number} {on}: {self._harmless_text(one.words)[:_OF_MATTER]}"))
         day = ""
