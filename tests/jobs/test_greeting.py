@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+import facts.matters
 from domain.workers import CancelToken
 from jobs.extraction import Extraction
+from jobs.greeting import decide
 from tests.support.house import House, records
 from tests.support.server import Exchange, hang, say, status
 
@@ -567,3 +569,39 @@ def test_what_is_near_is_in_no_prompt_once_it_is_hidden_or_erased(opened, mind, 
             list(home.talk.erase(home.memory.erasure.scope_of_round(row[0]), CancelToken()))
         home.say("Nice weather today.")
         assert "notary" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+
+
+@pytest.mark.parametrize("became", ["dropped", "answered", "closed"])
+def test_an_answer_to_a_greeting_opens_nothing_that_was_settled_since(interviewed, became):
+    home = interviewed
+    assert greeted(home)
+    home.memory.matters.set_status(1, became, "", "")
+    home.say("Hello there.")
+    assert home.rows("open_matter")[0]["status"] == became
+
+
+def test_what_another_program_drops_while_a_greeting_is_written_stays_dropped(interviewed, mind, clock):
+    home = interviewed
+
+    def play(exchange: Exchange) -> None:
+        decide(home.memory, 1, "drop", "", clock())
+        say("How did the interview go?")(exchange)
+
+    mind.answers("talk", play)
+    greeted(home)
+    assert [(row["status"], row["asked"]) for row in home.rows("open_matter")] == [("dropped", 0)]
+
+
+def test_what_is_dropped_between_reading_and_writing_what_became_of_it_stays_dropped(interviewed, clock, monkeypatch):
+    home, settle = interviewed, facts.matters.settle
+
+    def meanwhile(*given: Any) -> Any:
+        found = settle(*given)
+        monkeypatch.undo()
+        home.memory.matters.set_status(1, "dropped", "", "")
+        return found
+
+    monkeypatch.setattr(facts.matters, "settle", meanwhile)
+    clock.forward(days=400)
+    assert home.memory.open_matters(clock()) == []
+    assert home.rows("open_matter")[0]["status"] == "dropped"
