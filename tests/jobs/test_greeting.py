@@ -12,6 +12,7 @@ import pytest
 import facts.matters
 from domain.workers import CancelToken
 from jobs.extraction import Extraction
+from jobs.forgetting import read_forget_request
 from jobs.greeting import decide
 from tests.support.house import House, records
 from tests.support.server import Exchange, hang, say, status
@@ -605,3 +606,46 @@ def test_what_is_dropped_between_reading_and_writing_what_became_of_it_stays_dro
     clock.forward(days=400)
     assert home.memory.open_matters(clock()) == []
     assert home.rows("open_matter")[0]["status"] == "dropped"
+
+
+def read_request(home: House, mind: Any, role: str, meanwhile: Any = lambda: None) -> dict[str, int]:
+    """Let a model name the message of this role that was asked or answered; what is hidden then, by the words."""
+    home.say("They want me back on Monday!")
+    home.say("I bought a bicycle.")
+    rows = home.rows("conversation")
+    request = next(row["text_id"] for row in rows if row["text"].endswith("bicycle."))
+
+    def play(exchange: Exchange) -> None:
+        named = {"greeting": "did the interview", "reply": "Well done", "answer": "back on Monday"}[role]
+        turns = [one["turn"] for one in records(exchange.json) if named in one.get("text", "")]
+        meanwhile()
+        say(json.dumps({"asks": "hide", "turns": turns, "matter": "", "person": ""}))(exchange)
+
+    mind.answers("forget", play)
+    list(read_forget_request(home.memory, home.llm, request, (), CancelToken()))
+    return {row["text"].partition(": ")[2]: row["hidden"] for row in home.rows("conversation")}
+
+
+@pytest.mark.parametrize(
+    ("role", "hides"), [("greeting", (1, 1, 1)), ("answer", (1, 1, 1)), ("reply", (0, 0, 1))]
+)  # fmt: skip
+def test_a_named_greeting_is_hidden_with_its_answer_and_a_named_reply_without_its_question(
+    interviewed, mind, role, hides
+):
+    home = interviewed
+    greeting = greeted(home)
+    mind.answers("talk", "Well done, and good luck!")
+    found = read_request(home, mind, role)
+    words = (greeting, "They want me back on Monday!", "Well done, and good luck!")
+    assert tuple(found[one] for one in words) == hides
+
+
+def test_a_named_reply_that_leaves_the_context_while_a_model_reads_the_request_is_hidden(interviewed, mind):
+    home = interviewed
+    mind.answers("talk", "Well done, and good luck!")
+
+    def meanwhile() -> None:
+        with home.memory.database.write() as tx:
+            tx.do("UPDATE conversation SET compacted = 1")
+
+    assert read_request(home, mind, "reply", meanwhile)["Well done, and good luck!"]
