@@ -354,7 +354,7 @@ class Memory:
         from facts.matters import may_be_settled, spoken_of
 
         first = min((one.place for one in self.matters.with_status(("pending", "asked"))), default=None)
-        unread = [] if first is None else self.messages.unread_after(first - 1, _LATER_READ)
+        unread = [] if first is None else self.messages.said_after(first - 1, _LATER_READ, read=False)
         found = [one for one in self.settle_matters(unread, now) if one.is_open]
         last, unanswered = self.matters.greeting()
         if unanswered and last:
@@ -385,7 +385,10 @@ class Memory:
 
         stored = self.matters.with_status(get_args(MatterStatus))
         matters = [
-            replace(one, status=known[one.number]) if one.is_open and one.number in known else one for one in stored
+            replace(one, status=known[one.number])
+            if one.number in known and (one.is_open or one.status == "unverified")
+            else one
+            for one in stored
         ]
         became = {one.number: one for one in settle(matters, said, now)}
         found = [became.get(one.number, one) for one in matters]

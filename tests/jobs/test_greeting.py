@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +14,9 @@ from domain.workers import CancelToken
 from jobs.extraction import Extraction
 from jobs.forgetting import read_forget_request
 from jobs.greeting import decide
+from jobs.import_backlog import ImportBacklog
 from tests.support.house import House, records
+from tests.support.past import bring, talk
 from tests.support.server import Exchange, hang, say, status
 
 INTERVIEW = "I have a job interview at the harbour office tomorrow."
@@ -453,7 +455,7 @@ def test_the_choices_of_open_read_no_messages(opened, mind, monkeypatch):
 
     with opened() as home:
         learned(home, mind, INTERVIEW, "周四我要去法院开庭。")
-        monkeypatch.setattr(Messages, "unread_after", None)
+        monkeypatch.setattr(Messages, "said_after", None)
         context: Any = SimpleNamespace(memory=home.memory, clock=home.talk.llm.clock)
         assert [one.help for one in open_choices(context, ()) if isinstance(one, Choice)] == [
             INTERVIEW,
@@ -464,17 +466,17 @@ def test_the_choices_of_open_read_no_messages(opened, mind, monkeypatch):
 def test_an_opening_reads_only_what_no_model_has_read_since_the_first_that_is_open(opened, mind, clock, monkeypatch):
     from storage.messages import Messages
 
-    read, unread_after = [], Messages.unread_after
+    read, said_after = [], Messages.said_after
 
-    def counted(self: Messages, seq: int, most: int) -> Any:
-        found = unread_after(self, seq, most)
-        read.append(len(found))
+    def counted(self: Messages, *place: int, **which: bool) -> Any:
+        found = said_after(self, *place, **which)
+        read.extend([len(found)] if which.get("read") is False else [])
         return found
 
     with opened() as home:
         home.say("Hello.")
         home.save()
-        monkeypatch.setattr(Messages, "unread_after", counted)
+        monkeypatch.setattr(Messages, "said_after", counted)
         home.memory.open_matters(clock())
         assert read == []
         learned(home, mind, "I'm worried about the leaking roof.", kind="worry")
@@ -649,3 +651,59 @@ def test_a_named_reply_that_leaves_the_context_while_a_model_reads_the_request_i
             tx.do("UPDATE conversation SET compacted = 1")
 
     assert read_request(home, mind, "reply", meanwhile)["Well done, and good luck!"]
+
+
+@pytest.mark.parametrize("first", ["verified", "unverified"])
+def test_what_a_session_read_before_said_of_a_matter_closes_it(opened, mind, clock, first):
+    with opened() as home:
+        home.say(INTERVIEW)
+        one = home.talk.session.session_id
+        home.talk.switch_to(home.memory.sessions.start(), resumed=False)
+        home.say("The interview at the harbour office went great, they took me!")
+        mind.answers("notes", '{"notes": []}', opens((1, INTERVIEW, "event")))
+        reading = Extraction(home.memory, home.llm)
+        list(reading.run(home.talk.session.session_id, CancelToken(), all_of_it=True))
+        if first == "unverified":
+            mind.answers("verify", status(500))
+        list(reading.run(one, CancelToken(), all_of_it=True))
+        assert [row["status"] for row in home.rows("open_matter")] == ["closed"]
+
+
+def test_a_window_that_began_before_a_matter_was_said_elsewhere_may_settle_it(opened, mind):
+    done = "They took me, I start in January!"
+    with opened() as home:
+        home.say("We had soup.")
+        one = home.talk.session
+        home.talk.switch_to(home.memory.sessions.start(), resumed=False)
+        learned(home, mind, INTERVIEW)
+        home.talk.switch_to(one, resumed=True)
+        home.say(done)
+        mind.answers("notes", settles(1, "done", 3, done))
+        list(Extraction(home.memory, home.llm).run(one.session_id, CancelToken(), all_of_it=True))
+        assert [row["status"] for row in home.rows("open_matter")] == ["closed"]
+
+
+def test_what_no_model_has_verified_yet_is_shown_and_may_be_settled(opened, mind):
+    done = "They took me, I start in January!"
+    with opened() as home:
+        mind.answers("verify", status(500))
+        learned(home, mind, INTERVIEW)
+        home.say(done)
+        mind.answers("notes", settles(1, "done", 1, done))
+        home.save()
+        (job,) = home.memory.jobs.waiting(["verify"])
+        mind.answers("verify", "1 yes\n2 yes")
+        Extraction(home.memory, home.llm).verify_window(job.key, CancelToken())
+        assert [row["status"] for row in home.rows("open_matter")] == ["closed"]
+
+
+def test_an_old_export_settles_nothing(opened, mind, clock):
+    with opened() as home:
+        learned(home, mind, "My driving test is on Friday.", "My sister visits on Saturday.")
+        old = talk("old", "P: I failed my driving test.", "C: Oh.", "P: Don't ask me about my sister.", "C: Fine.",
+                   began=datetime(2019, 5, 3, 10, tzinfo=UTC), title="old")  # fmt: skip
+        bring(home.memory, old)
+        assert len(home.memory.open_matters(clock())) == 2
+        mind.answers("notes", '{"notes": []}')
+        list(ImportBacklog(home.memory, home.llm).run(CancelToken()))
+        assert [row["status"] for row in home.rows("open_matter")] == ["pending", "pending"]
