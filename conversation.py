@@ -48,7 +48,7 @@ from storage.rounds import VoiceState
 if TYPE_CHECKING:
     from client_history import ClientHistory, ClientMessage, HistoryPlace, StoredRequest
     from domain.facts import Fact, NewFact
-    from domain.matters import MatterStatus, OpenMatter
+    from domain.matters import OpenMatter
     from jobs.forgetting import ForgetOutcome
     from jobs.greeting import Greeting
     from jobs.rebuild import EraseEvent
@@ -378,13 +378,11 @@ class TurnSteps:
         matters = self.memory.matters
         if request.greeting:
             from facts.matters import refuses
-            from facts.openings import after_asking
 
             matters.set_greeting(request.greeting.at, 0)
-            asked_at = datetime.fromisoformat(request.greeting.at)
             for one in request.greeting.matters:
-                status: MatterStatus = "dropped" if refuses(request.text, one) else "asked"
-                matters.set_status(one.number, status, one.yearly, after_asking(one, asked_at))
+                if refuses(request.text, one):
+                    matters.set_status(one.number, "dropped", one.yearly, one.next_review)
         if request.coming:
             matters.note_shown(one.number for one in request.coming)
 

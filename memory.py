@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
@@ -354,7 +354,7 @@ class Memory:
         from facts.matters import may_be_settled, spoken_of
 
         first = min((one.place for one in self.matters.with_status(("pending", "asked"))), default=None)
-        unread = [] if first is None else self.messages.unread_after(first - 1, _LATER_READ)
+        unread = [] if first is None else self.messages.said_after(first - 1, _LATER_READ, read=False)
         found = [one for one in self.settle_matters(unread, now) if one.is_open]
         last, unanswered = self.matters.greeting()
         if unanswered and last:
@@ -367,20 +367,32 @@ class Memory:
         self, said: Sequence[Message], now: datetime, known: Mapping[int, MatterStatus] | None = None
     ) -> list[OpenMatter]:
         """All matters after what was ``said``, in one commit; of some it is ``known`` what became of them."""
+        found, changed = self._settled_by(said, now, known or {})
+        if changed or known:
+            with self.in_one_commit():
+                found, changed = self._settled_by(said, now, known or {})  # another program may have settled some
+                for one in changed:
+                    self.matters.set_status(one.number, one.status, one.yearly, one.next_review)
+                if any(one.number in (known or {}) for one in changed):
+                    self.matters.set_greeting(self.matters.greeting()[0], 0)  # the person took it up
+        return found
+
+    def _settled_by(
+        self, said: Sequence[Message], now: datetime, known: Mapping[int, MatterStatus]
+    ) -> tuple[list[OpenMatter], list[OpenMatter]]:
+        """All matters as they are after what was said, and those of them that change."""
         from facts.matters import settle
 
         stored = self.matters.with_status(get_args(MatterStatus))
-        known = {one.number: known[one.number] for one in stored if known and one.is_open and one.number in known}
-        matters = [replace(one, status=known.get(one.number, one.status)) for one in stored]
+        matters = [
+            replace(one, status=known[one.number])
+            if one.number in known and (one.is_open or one.status == "unverified")
+            else one
+            for one in stored
+        ]
         became = {one.number: one for one in settle(matters, said, now)}
         found = [became.get(one.number, one) for one in matters]
-        with self.in_one_commit() if became or known else nullcontext():
-            for one in found:
-                if one.number in became or one.number in known:
-                    self.matters.set_status(one.number, one.status, one.yearly, one.next_review)
-            if known:
-                self.matters.set_greeting(self.matters.greeting()[0], 0)  # the person took it up
-        return found
+        return found, [one for one in found if one not in stored]
 
     def changes_of_previous_session(self, session_id: str) -> SessionChanges:
         """The facts that the session before this one changed."""

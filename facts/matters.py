@@ -45,6 +45,7 @@ _YEARLY = ("birthday", "anniversary")
 _DATED = ("event", "deadline")
 #: What a model writes where nothing is open.
 _NOT_OPEN = ("", "no", "none", "null", "false", "无", "否")
+_MAY_BE_OPEN = ("unverified", "pending", "asked")
 
 #: To bring something up. "Bring your phone", "speak to my brother", 提前 and 提多难 are not.
 _RAISE = (
@@ -228,7 +229,10 @@ def passage_of(matter: NewMatter | OpenMatter, messages: Sequence[Message], call
 
 
 def shown_matters(matters: Iterable[OpenMatter], window: Sequence[Message]) -> list[OpenMatter]:
-    """The matters from before a window that it may settle: what it names first, then the nearest."""
+    """The matters from before the end of a window that it may settle: what it names first, then the nearest.
+
+    One of which no model has said yet whether it is open may be among them.
+    """
     spoken = [one for one in window if one.role == "user"]
     day = day_of(spoken[-1].timestamp) if spoken else None
     terms = _terms(" ".join(one.words for one in spoken))
@@ -241,7 +245,7 @@ def shown_matters(matters: Iterable[OpenMatter], window: Sequence[Message]) -> l
     found = (
         (rank(one), one.number, one)
         for one in matters
-        if day and one.is_open and one.place < window[0].seq and one.expires >= day.isoformat()
+        if day and one.status in _MAY_BE_OPEN and one.place < window[-1].seq and one.expires >= day.isoformat()
     )
     near = (row for row in found if not row[0][0] or (row[2].kind not in _YEARLY and row[0][1] <= _SHOWN_AHEAD))
     return [row[-1] for row in sorted(near)[:_MOST_SHOWN]]

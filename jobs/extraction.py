@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TypeVar, get_args
+from typing import TypeVar
 
 from domain import errors
 from domain.events import Notice
@@ -62,6 +62,8 @@ _MAY_ASK_TO_FORGET = pattern_of(
 _MOST_TRIES = 3
 #: So many messages after a window are looked at for what speaks of a matter that was found late.
 _LATER_READ = 5_000
+#: What a window may settle.
+_MAY_BE_OPEN: tuple[MatterStatus, ...] = ("unverified", "pending", "asked")
 #: The calls that a window takes at the most.
 _CALLS_A_WINDOW = 3
 _UNREADABLE = "model.no_json"
@@ -90,8 +92,8 @@ class _HopelessError(errors.BadReply):
 class _Work:
     """What stays the same through all calls for a window.
 
-    ``known`` are the current facts before it, and all that are in the slots of the new ones. ``open`` is what may be
-    settled by it.
+    ``known`` are the current facts before it, and all that are in the slots of the new ones. ``open`` is all that was
+    open before it, nothing where it is ``imported``: what another program exported opens and settles nothing.
     """
 
     messages: Sequence[Message]
@@ -101,6 +103,7 @@ class _Work:
     names: Names
     language: Language
     open: Sequence[OpenMatter] = ()
+    imported: bool = False
 
     @property
     def window(self) -> Window:
@@ -230,9 +233,10 @@ class Extraction:
         after = [one for one in said if one.position > messages[-1].position and one.role == "user"][:_AFTER]
         following = [one for one in after if _MAY_ASK_TO_FORGET.search(one.words)]
         overlap, names = self._llm.settings.window_overlap, names_of_both(known, self._llm.settings)
+        imported = self._memory.sessions.was_imported(messages[0].session_id)
         return _Work(
             messages, before[len(before) - overlap :] if overlap < len(before) else before, following, known, names,
-            self._memory.language(), shown_matters(self._memory.matters.with_status(("pending", "asked")), messages),
+            self._memory.language(), [] if imported else self._memory.matters.with_status(_MAY_BE_OPEN), imported,
         )  # fmt: skip
 
     def _extract_window(
@@ -265,8 +269,8 @@ class Extraction:
             if not self._memory.fact_log.learn(learned, matters):
                 return None
             self._settle_matters(work, found)
-        if not asked:
-            self._memory.jobs.request("verify", work.window.name)
+            if not asked:
+                self._memory.jobs.request("verify", work.window.name)
         self._log.info(
             "window %s: %d notes, %d facts (%s), %d changes, %d open; rejected: %s; ignored: %s",
             work.window.name, len(learned.notes), len(learned.facts), dict(Counter(one.basis for one in learned.facts)),
@@ -296,11 +300,18 @@ class Extraction:
         cancel.check()
         with self._memory.in_one_commit():
             self._memory.fact_log.verify(window, [one.text_id for one in outcome.facts], outcome.changes)
+            still = {one.number for one in self._memory.matters.unverified_in(window)}
             for at, one in enumerate(unverified):
                 status: MatterStatus = "pending" if at in still_open else "closed"
-                self._memory.matters.set_status(one.number, status, one.yearly, one.next_review)
-            # What was said since was read without it.
-            later = self._memory.messages.stored_after(last[0].seq, _LATER_READ) if still_open else []
+                if one.number in still:
+                    self._memory.matters.set_status(one.number, status, one.yearly, one.next_review)
+            # What else was said since was read, or will be, without it.
+            first = min((one.place for one in unverified), default=last[0].seq)
+            later = [
+                message
+                for message in (self._memory.messages.said_after(first, _LATER_READ) if still_open else [])
+                if message.session_id != last[0].session_id or message.position > last[0].position
+            ]
             became = spoken_of([replace(one, status="pending") for one in unverified], later)
             self._memory.settle_matters(later, self._llm.clock(), became)
 
@@ -311,19 +322,20 @@ class Extraction:
 
         Raises BadReply when the reply holds none.
         """
-        imported = self._memory.sessions.was_imported(work.messages[0].session_id)
-        if not any(message.role == "user" or (message.speaker and not imported) for message in work.messages):
+        if not any(message.role == "user" or (message.speaker and not work.imported) for message in work.messages):
             return CheckedNotes((), (), (), Counter()), _Open()
 
         # A reply that was stored is of the matters that were shown then.
         _, made_from = self._replies_of(work.window.name).get("notes", ("", ""))
         if not made_from.startswith(work.digest):
-            made_from = " ".join((work.digest, *(str(one.number) for one in work.open)))
+            made_from = " ".join((work.digest, *(str(one.number) for one in shown_matters(work.open, work.messages))))
 
         def ask() -> str:
             words = "\n".join(message.words for message in (*work.before, *work.messages))
             people = known_people(work.known, work.names, words)
-            shown = ExtractionTask(work.messages, work.before, work.following, people, work.open)
+            shown = ExtractionTask(
+                work.messages, work.before, work.following, people, shown_matters(work.open, work.messages)
+            )
             return self._llm.extract_notes(shown, work.language, cancel, work.names)
 
         def read(reply: str) -> NotesRead:
@@ -349,12 +361,12 @@ class Extraction:
         earlier = self._memory.facts.inferred(current=None) if concluded else []
         found = infer_facts(concluded, work.spoken(self._llm.settings), earlier, checked.rejected, new_id)
         checked = replace(checked, facts=(*checked.facts, *found))
-        if imported or self._memory.sessions.is_of_program(work.messages[0].session_id):
+        if work.imported or self._memory.sessions.is_of_program(work.messages[0].session_id):
             # What another program says of itself is not true of this companion.
             facts = tuple(fact for fact in checked.facts if fact.about != "companion")
             checked = replace(checked, facts=facts)
         checked.rejected.update(drafts.rejected)
-        if imported:  # nothing of what another program exported is open
+        if work.imported:
             return checked, _Open()
         open_drafts = (fact for note in drafts.notes for fact in note.facts)
         matters, rejected = check_matters(open_drafts, work.messages, work.before, work.names)
@@ -363,11 +375,22 @@ class Extraction:
         return checked, _Open(matters, settled_by(drafts.settled, shown, work.messages), made_from.split()[1:])
 
     def _settle_matters(self, work: _Work, found: _Open) -> None:
-        """Note what a window did to what was open; a matter that it speaks of, and was not shown with it, is closed."""
-        stored = self._memory.matters.with_status(get_args(MatterStatus))
-        before = [one for one in stored if one.place < work.messages[0].seq and str(one.number) not in found.shown]
-        known = {**spoken_of(before, work.messages), **found.settled}
-        self._memory.settle_matters((*work.before, *work.messages), self._llm.clock(), known)
+        """Note what a window did to what was open; a matter that it speaks of, and was not shown with it, is closed.
+
+        So is a new one that was spoken of since in what was read before it.
+        """
+        if work.imported:
+            return
+        stored = self._memory.matters.with_status(_MAY_BE_OPEN) if work.open or found.matters else []
+        stored = [replace(one, status="pending") for one in stored]
+        ids = {message.text_id for message in work.messages}
+        new = [one for one in stored if one.message in ids]
+        before = [one for one in stored if one.message not in ids and str(one.number) not in found.shown]
+        first = min((one.place for one in new), default=None)
+        since = [] if first is None else self._memory.messages.said_after(first, _LATER_READ, read=True)
+        since = [message for message in since if message.text_id not in ids]
+        known = {**spoken_of(before, work.messages), **spoken_of(new, since), **found.settled}
+        self._memory.settle_matters((*work.before, *work.messages, *since), self._llm.clock(), known)
 
     def _verify_facts(
         self, work: _Work, checked: CheckedNotes, matters: Sequence[NewMatter], cancel: CancelToken

@@ -213,13 +213,19 @@ def read_forget_request(
         before = [one for one in pair_messages(session, alone=True) if one.user.round < asked.round and not one.hidden]
         meant = find_rounds_to_hide(memory, request, asked.session_id, before)
         named = [message for one in meant for message in one.messages]
-    # A reply goes with what it answers; what was asked does not go with a reply that alone tells the matter.
-    of = {(message.session_id, abs(message.round)) for message in [asked, *named] if message.role == "user"}
+    # A reply goes with what it answers, and the answer to a greeting with that; what was asked does not go with a reply
+    # that alone tells the matter. Messages may have left the context since they were read: they are found by id.
+    of = {
+        (message.session_id, abs(message.round))
+        for message in [asked, *named]
+        if message.role == "user" or message.round < 0
+    }
+    named_ids = {message.text_id for message in named}
     hidden = [
         message
         for session_id in dict.fromkeys(message.session_id for message in [asked, *named])
         for message in memory.messages.of_session(session_id)
-        if ((session_id, abs(message.round)) in of or message in named) and not message.hidden
+        if ((session_id, abs(message.round)) in of or message.text_id in named_ids) and not message.hidden
     ]
     memory.rounds.hide([message.text_id for message in hidden])
     if not sure:

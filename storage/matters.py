@@ -80,10 +80,10 @@ class Matters:
         tx.many(_INSERT, rows)
 
     def set_status(self, number: int, status: MatterStatus, yearly: str, next_review: str) -> None:
-        """Note what became of a matter, its day of every year, and from when it may be brought up."""
+        """Note what became of a matter, its day of every year, and from when it may be; what is dropped stays so."""
         with self.database.write() as tx:
             tx.do(
-                "UPDATE open_matter SET status = ?, yearly = ?, next_review = ? WHERE seq = ?",
+                "UPDATE open_matter SET status = ?, yearly = ?, next_review = ? WHERE seq = ? AND status <> 'dropped'",
                 status, yearly, next_review, number,
             )  # fmt: skip
 
@@ -97,11 +97,11 @@ class Matters:
             )  # fmt: skip
 
     def note_asked(self, asked: Mapping[int, str], now: str) -> None:
-        """Note that matters were brought up now, each with the first day on which it may be again."""
+        """Note that matters that are open were brought up now, each with the first day on which it may be again."""
         with self.database.write() as tx:
             tx.many(
                 "UPDATE open_matter SET status = 'asked', asked = asked + 1, asked_at = ?, next_review = ?"
-                " WHERE seq = ?",
+                " WHERE seq = ? AND status IN ('pending', 'asked')",
                 [(now, day, number) for number, day in asked.items()],
             )
 

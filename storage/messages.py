@@ -201,9 +201,16 @@ class Messages:
         """The next messages of all sessions, in the order in which they were stored."""
         return self._read_messages(f"{MESSAGE} WHERE c.seq > ? ORDER BY c.seq LIMIT ?", seq, most)
 
-    def unread_after(self, seq: int, most: int) -> list[Message]:
-        """The newest messages of all sessions behind this one that no extraction has read, in the same order."""
-        query = f"{MESSAGE} WHERE c.seq > ? AND {UNREAD} ORDER BY c.seq DESC LIMIT ?"
+    def said_after(self, seq: int, most: int, *, read: bool | None = None) -> list[Message]:
+        """The newest messages behind this one of all sessions but imported ones, in the same order.
+
+        ``read``: only those that an extraction has read, or has not.
+        """
+        which = UNREAD if read is False else f"c.window_id <> '' AND {_VISIBLE}" if read else _VISIBLE
+        query = (
+            f"{MESSAGE} WHERE c.seq > ? AND {which} AND c.session_id NOT IN (SELECT session_id FROM imported_session)"
+            " ORDER BY c.seq DESC LIMIT ?"
+        )
         return self._read_messages(query, seq, most)[::-1]
 
     def batches(self, size: int) -> Iterator[list[Message]]:

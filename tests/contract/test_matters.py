@@ -87,9 +87,9 @@ def test_what_no_window_has_read_is_read_of_all_sessions_on_the_newest_of_it(sto
     first, second, third = (teller.say(session, WORDS) for session in ("s1", "s2", "s1"))
     learn(store, first)
     ids = [one.text_id for one in (*second.messages, *third.messages)]
-    assert [one.text_id for one in store.messages.unread_after(0, 10)] == ids
-    assert [one.text_id for one in store.messages.unread_after(0, 1)] == ids[-1:]
-    assert [one.text_id for one in store.messages.unread_after(second.assistant.seq, 10)] == ids[2:]
+    assert [one.text_id for one in store.messages.said_after(0, 10, read=False)] == ids
+    assert [one.text_id for one in store.messages.said_after(0, 1, read=False)] == ids[-1:]
+    assert [one.text_id for one in store.messages.said_after(second.assistant.seq, 10, read=False)] == ids[2:]
 
 
 def test_a_matter_of_which_no_model_has_said_that_it_is_open_is_found_by_its_window(

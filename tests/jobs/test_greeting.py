@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import facts.matters
 from domain.workers import CancelToken
 from jobs.extraction import Extraction
+from jobs.forgetting import read_forget_request
+from jobs.greeting import decide
+from jobs.import_backlog import ImportBacklog
 from tests.support.house import House, records
+from tests.support.past import bring, talk
 from tests.support.server import Exchange, hang, say, status
 
 INTERVIEW = "I have a job interview at the harbour office tomorrow."
@@ -450,7 +455,7 @@ def test_the_choices_of_open_read_no_messages(opened, mind, monkeypatch):
 
     with opened() as home:
         learned(home, mind, INTERVIEW, "周四我要去法院开庭。")
-        monkeypatch.setattr(Messages, "unread_after", None)
+        monkeypatch.setattr(Messages, "said_after", None)
         context: Any = SimpleNamespace(memory=home.memory, clock=home.talk.llm.clock)
         assert [one.help for one in open_choices(context, ()) if isinstance(one, Choice)] == [
             INTERVIEW,
@@ -461,17 +466,17 @@ def test_the_choices_of_open_read_no_messages(opened, mind, monkeypatch):
 def test_an_opening_reads_only_what_no_model_has_read_since_the_first_that_is_open(opened, mind, clock, monkeypatch):
     from storage.messages import Messages
 
-    read, unread_after = [], Messages.unread_after
+    read, said_after = [], Messages.said_after
 
-    def counted(self: Messages, seq: int, most: int) -> Any:
-        found = unread_after(self, seq, most)
-        read.append(len(found))
+    def counted(self: Messages, *place: int, **which: bool) -> Any:
+        found = said_after(self, *place, **which)
+        read.extend([len(found)] if which.get("read") is False else [])
         return found
 
     with opened() as home:
         home.say("Hello.")
         home.save()
-        monkeypatch.setattr(Messages, "unread_after", counted)
+        monkeypatch.setattr(Messages, "said_after", counted)
         home.memory.open_matters(clock())
         assert read == []
         learned(home, mind, "I'm worried about the leaking roof.", kind="worry")
@@ -567,3 +572,138 @@ def test_what_is_near_is_in_no_prompt_once_it_is_hidden_or_erased(opened, mind, 
             list(home.talk.erase(home.memory.erasure.scope_of_round(row[0]), CancelToken()))
         home.say("Nice weather today.")
         assert "notary" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+
+
+@pytest.mark.parametrize("became", ["dropped", "answered", "closed"])
+def test_an_answer_to_a_greeting_opens_nothing_that_was_settled_since(interviewed, became):
+    home = interviewed
+    assert greeted(home)
+    home.memory.matters.set_status(1, became, "", "")
+    home.say("Hello there.")
+    assert home.rows("open_matter")[0]["status"] == became
+
+
+def test_what_another_program_drops_while_a_greeting_is_written_stays_dropped(interviewed, mind, clock):
+    home = interviewed
+
+    def play(exchange: Exchange) -> None:
+        decide(home.memory, 1, "drop", "", clock())
+        say("How did the interview go?")(exchange)
+
+    mind.answers("talk", play)
+    greeted(home)
+    assert [(row["status"], row["asked"]) for row in home.rows("open_matter")] == [("dropped", 0)]
+
+
+def test_what_is_dropped_between_reading_and_writing_what_became_of_it_stays_dropped(interviewed, clock, monkeypatch):
+    home, settle = interviewed, facts.matters.settle
+
+    def meanwhile(*given: Any) -> Any:
+        found = settle(*given)
+        monkeypatch.undo()
+        home.memory.matters.set_status(1, "dropped", "", "")
+        return found
+
+    monkeypatch.setattr(facts.matters, "settle", meanwhile)
+    clock.forward(days=400)
+    assert home.memory.open_matters(clock()) == []
+    assert home.rows("open_matter")[0]["status"] == "dropped"
+
+
+def read_request(home: House, mind: Any, role: str, meanwhile: Any = lambda: None) -> dict[str, int]:
+    """Let a model name the message of this role that was asked or answered; what is hidden then, by the words."""
+    home.say("They want me back on Monday!")
+    home.say("I bought a bicycle.")
+    rows = home.rows("conversation")
+    request = next(row["text_id"] for row in rows if row["text"].endswith("bicycle."))
+
+    def play(exchange: Exchange) -> None:
+        named = {"greeting": "did the interview", "reply": "Well done", "answer": "back on Monday"}[role]
+        turns = [one["turn"] for one in records(exchange.json) if named in one.get("text", "")]
+        meanwhile()
+        say(json.dumps({"asks": "hide", "turns": turns, "matter": "", "person": ""}))(exchange)
+
+    mind.answers("forget", play)
+    list(read_forget_request(home.memory, home.llm, request, (), CancelToken()))
+    return {row["text"].partition(": ")[2]: row["hidden"] for row in home.rows("conversation")}
+
+
+@pytest.mark.parametrize(
+    ("role", "hides"), [("greeting", (1, 1, 1)), ("answer", (1, 1, 1)), ("reply", (0, 0, 1))]
+)  # fmt: skip
+def test_a_named_greeting_is_hidden_with_its_answer_and_a_named_reply_without_its_question(
+    interviewed, mind, role, hides
+):
+    home = interviewed
+    greeting = greeted(home)
+    mind.answers("talk", "Well done, and good luck!")
+    found = read_request(home, mind, role)
+    words = (greeting, "They want me back on Monday!", "Well done, and good luck!")
+    assert tuple(found[one] for one in words) == hides
+
+
+def test_a_named_reply_that_leaves_the_context_while_a_model_reads_the_request_is_hidden(interviewed, mind):
+    home = interviewed
+    mind.answers("talk", "Well done, and good luck!")
+
+    def meanwhile() -> None:
+        with home.memory.database.write() as tx:
+            tx.do("UPDATE conversation SET compacted = 1")
+
+    assert read_request(home, mind, "reply", meanwhile)["Well done, and good luck!"]
+
+
+@pytest.mark.parametrize("first", ["verified", "unverified"])
+def test_what_a_session_read_before_said_of_a_matter_closes_it(opened, mind, clock, first):
+    with opened() as home:
+        home.say(INTERVIEW)
+        one = home.talk.session.session_id
+        home.talk.switch_to(home.memory.sessions.start(), resumed=False)
+        home.say("The interview at the harbour office went great, they took me!")
+        mind.answers("notes", '{"notes": []}', opens((1, INTERVIEW, "event")))
+        reading = Extraction(home.memory, home.llm)
+        list(reading.run(home.talk.session.session_id, CancelToken(), all_of_it=True))
+        if first == "unverified":
+            mind.answers("verify", status(500))
+        list(reading.run(one, CancelToken(), all_of_it=True))
+        assert [row["status"] for row in home.rows("open_matter")] == ["closed"]
+
+
+def test_a_window_that_began_before_a_matter_was_said_elsewhere_may_settle_it(opened, mind):
+    done = "They took me, I start in January!"
+    with opened() as home:
+        home.say("We had soup.")
+        one = home.talk.session
+        home.talk.switch_to(home.memory.sessions.start(), resumed=False)
+        learned(home, mind, INTERVIEW)
+        home.talk.switch_to(one, resumed=True)
+        home.say(done)
+        mind.answers("notes", settles(1, "done", 3, done))
+        list(Extraction(home.memory, home.llm).run(one.session_id, CancelToken(), all_of_it=True))
+        assert [row["status"] for row in home.rows("open_matter")] == ["closed"]
+
+
+def test_what_no_model_has_verified_yet_is_shown_and_may_be_settled(opened, mind):
+    done = "They took me, I start in January!"
+    with opened() as home:
+        mind.answers("verify", status(500))
+        learned(home, mind, INTERVIEW)
+        home.say(done)
+        mind.answers("notes", settles(1, "done", 1, done))
+        home.save()
+        (job,) = home.memory.jobs.waiting(["verify"])
+        mind.answers("verify", "1 yes\n2 yes")
+        Extraction(home.memory, home.llm).verify_window(job.key, CancelToken())
+        assert [row["status"] for row in home.rows("open_matter")] == ["closed"]
+
+
+def test_an_old_export_settles_nothing(opened, mind, clock):
+    with opened() as home:
+        learned(home, mind, "My driving test is on Friday.", "My sister visits on Saturday.")
+        old = talk("old", "P: I failed my driving test.", "C: Oh.", "P: Don't ask me about my sister.", "C: Fine.",
+                   began=datetime(2019, 5, 3, 10, tzinfo=UTC), title="old")  # fmt: skip
+        bring(home.memory, old)
+        assert len(home.memory.open_matters(clock())) == 2
+        mind.answers("notes", '{"notes": []}')
+        list(ImportBacklog(home.memory, home.llm).run(CancelToken()))
+        assert [row["status"] for row in home.rows("open_matter")] == ["pending", "pending"]
