@@ -107,7 +107,8 @@ class Task:
         records: list[object] = [{"people": [*map(self._harmless_text, shown.people)]}] if shown.people else []
         for one in shown.matters:
             yearly = YearlyDay.parse(one.yearly)
-            near = yearly and yearly.nearest(day_of(shown.window[-1].timestamp))
+            today = day_of(shown.window[-1].timestamp)
+            near = yearly and today and yearly.nearest(today)
             on = near.isoformat() if near else (one.due_from or one.said)[:10]
             records.append(texts.encode_json(f"open {one.number} {on}: {self._harmless_text(one.words)[:_OF_MATTER]}"))
         day = ""
