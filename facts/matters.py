@@ -2,7 +2,7 @@
 
     check_matters   drafts -> matters: whose words, and the day; the day comes from the words, never the model
     shown_matters   matters and a window -> those of which a model is asked whether the window settles them
-    settled_by      its reply -> what became of them, by the person's own words
+    settled_by      its reply -> what became of them, where the words it quotes are the person's own in that message
     settle          matters, what was said, the clock -> what code decides: a refusal, a newer matter, a calendar, the end
     may_be_settled  a matter and what no model has read yet -> whether it is better not brought up
 
@@ -254,7 +254,10 @@ def shown_matters(matters: Iterable[OpenMatter], window: Sequence[Message]) -> l
 def settled_by(
     drafts: Iterable[SettledDraft], shown: Iterable[OpenMatter], window: Sequence[Message]
 ) -> dict[int, MatterStatus]:
-    """What became of matters that were ``shown`` with a window, by the person's own words in it."""
+    """What became of matters that were ``shown`` with a window, by a quote that the person's own words in it contain.
+
+    Whether those words settle the matter is the model's answer. A refusal counts before any other answer.
+    """
     matters, found = {one.number: one for one in shown}, dict[int, MatterStatus]()
     for draft in drafts:
         matter, messages = matters.get(draft.number), window[draft.message - 1 : draft.message]
