@@ -383,7 +383,9 @@ class Memory:
         """All matters as they are after what was said, and those of them that change."""
         from facts.matters import settle
 
-        stored = self.matters.with_status(get_args(MatterStatus))
+        today = now.date().isoformat()
+        rows = self.matters.with_status(get_args(MatterStatus))
+        stored = [one for one in rows if one.status in ("dropped", "unverified") or one.is_open or one.expires >= today]
         matters = [
             replace(one, status=known[one.number])
             if one.number in known and (one.is_open or one.status == "unverified")

@@ -117,13 +117,17 @@ def check_notes(
     before: Sequence[Message],
     names: Names,
     new_id: Callable[[], str],
+    shown: Iterable[str] = (),
 ) -> CheckedNotes:
     """The drafts of a window that are not refuted, as notes, facts with their quotes, and relations.
 
     ``window`` are the turns 1 to n of the drafts, ``before`` are only context. ``new_id`` makes ids. A note says what
-    its accepted facts say; the text of one without facts is checked like a fact.
+    its accepted facts say; the text of one without facts is checked like a fact. ``shown`` are words of older messages
+    that the model saw: a fact goes with the messages it rests on, so none says what only these do.
     """
-    ground = _Checking(SpokenWindow(window, before, names), names, new_id)
+    spoken = SpokenWindow(window, before, names)
+    own = telling_terms(" ".join((spoken.words, *names.person, *names.companion, *names.known)))
+    ground = _Checking(spoken, names, new_id, telling_terms(" ".join(shown)) - own)
     for draft in drafts:
         ground.check_note(draft)
     return CheckedNotes(tuple(ground.notes), tuple(ground.facts), tuple(ground.relations), ground.rejected)
@@ -132,8 +136,11 @@ def check_notes(
 class _Checking:
     """Checks drafts against one window and collects the accepted ones."""
 
-    def __init__(self, window: SpokenWindow, names: Names, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, window: SpokenWindow, names: Names, new_id: Callable[[], str], elsewhere: frozenset[str]
+    ) -> None:
         self._window = window
+        self._elsewhere = elsewhere
         self._around = Around(window.words)
         self._names = names
         self._own = frozenset((*names.person, *names.companion))
@@ -181,6 +188,9 @@ class _Checking:
 
     def _check_fact(self, draft: FactDraft, note: str) -> NewFact | str:
         """The fact of a draft, or why there is none."""
+        if self._elsewhere & telling_terms(f"{draft.restatement} {draft.value}"):
+            self.rejected["unsupported"] += 1
+            return "unsupported"
         slot, single = slot_of(draft.subject, draft.attribute, draft.about, self._names)
         about = _ABOUT.get(slot.subject, "other")
         text = draft.restatement

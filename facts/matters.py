@@ -41,6 +41,8 @@ _MOST_TIMES = 20
 _NOON = 12
 #: So many messages a short "don't ask" reaches back, and so many after its own show how a matter goes on.
 _REACHES_BACK, _FOLLOWING = 3, 2
+#: So many messages that speak of a matter are put to the question, none with more characters than this.
+_MOST_SPEAKING, _LONGEST_LINE = 6, 600
 _YEARLY = ("birthday", "anniversary")
 _DATED = ("event", "deadline")
 #: What a model writes where nothing is open.
@@ -214,14 +216,14 @@ def passage_of(matter: NewMatter | OpenMatter, messages: Sequence[Message], call
     ``messages``: the window with those before it; ``called``: names by role.
     """
     at = next(place for place, one in enumerate(messages) if one.text_id == matter.message)
-    shown = [
-        place
-        for place, one in enumerate(messages)
-        if at <= place
-        and not one.hidden
-        and (place <= at + _FOLLOWING or (one.role == "user" and _speaks_of(matter, one.words)))
-    ]
-    lines = tuple(passage_line(messages[place], messages[place].words, called) for place in shown)
+    ahead = [place for place, one in enumerate(messages) if at <= place and not one.hidden]
+    spoken = [place for place in ahead if messages[place].role == "user" and _speaks_of(matter, messages[place].words)]
+    shown = sorted({*(place for place in ahead if place <= at + _FOLLOWING), *spoken[-_MOST_SPEAKING:]})
+    whole = {place: messages[place].words for place in shown}
+    words = {place: one if len(one) <= _LONGEST_LINE else f"{one[:_LONGEST_LINE]} […]" for place, one in whole.items()}
+    if at in whole and len(whole[at]) > _LONGEST_LINE:
+        words[at] = f"[…] {matter.words} […]"
+    lines = tuple(passage_line(messages[place], words[place], called) for place in shown)
     return Testimony(lines, matter.words, "stated", tuple(shown), open=True)
 
 

@@ -357,7 +357,7 @@ class Extraction:
             raise
         notes, concluded = without_inferences(_normalize_subjects(work, drafts.notes))
         new_id = self._memory.fact_log.new_id
-        checked = check_notes(notes, work.messages, work.before, work.names, new_id)
+        checked = check_notes(notes, work.messages, work.before, work.names, new_id, [one.words for one in work.open])
         earlier = self._memory.facts.inferred(current=None) if concluded else []
         found = infer_facts(concluded, work.spoken(self._llm.settings), earlier, checked.rejected, new_id)
         checked = replace(checked, facts=(*checked.facts, *found))

@@ -308,6 +308,22 @@ def test_a_fact_that_rests_on_what_was_to_be_forgotten_is_none_though_its_note_r
     assert [fact.restatement for fact in found.facts] == ["Mara bakes."]
 
 
+@pytest.mark.parametrize(
+    ("said", "statement", "shown"),
+    [
+        ("They took me for the job!", "Mara got the job at the harbour office.", "interview at the harbour office"),
+        ("他们要我了，拿到工作了！", "陈默拿到了港务局的工作。", "周五去港务局面试"),
+    ],
+)
+def test_no_fact_says_what_only_an_older_message_says_that_was_shown(said: str, statement: str, shown: str) -> None:
+    names = MARA if said.isascii() else CHEN
+    drafts = [note_draft(statement, fact_draft(statement, 1, subject=names.person[0], value=statement))]
+    window = talk("2025-07-12", said, "> Great.")
+    for older, found in ((), {statement}), ((shown,), set()):
+        kept = check_notes(drafts, window, (), names, lambda: "id", older).facts
+        assert {fact.restatement for fact in kept} == found
+
+
 def test_a_note_of_what_was_to_be_forgotten_takes_its_facts_along() -> None:
     said = talk(
         "2025-07-12", "Josef has debts. Please forget it, I mean it, wipe it.", "> Understood.", "I bake.", "> Nice."

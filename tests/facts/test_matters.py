@@ -315,6 +315,16 @@ def test_what_no_model_has_read_yet_holds_back_what_it_may_be_about(
     assert not may_be_settled(replace(matter, place=5), [text(5, said, at=at)])
 
 
+def test_however_much_speaks_of_it_the_question_whether_it_is_open_stays_short() -> None:
+    matter = open_matter(key="driving test", words="My driving test is on Friday.")
+    own = text(1, f"{'word ' * 4_000} My driving test is on Friday.")
+    later = [text(at, f"The driving test, number {at}. {'word ' * 200}") for at in range(2, 60)]
+    found = passage_of(replace(matter, message=own.text_id, place=1), [own, *later], {})
+    assert sum(map(len, found.passage)) < 9_000
+    assert "My driving test is on Friday." in found.passage[0]
+    assert "number 59" in found.passage[-1]
+
+
 def test_whether_it_is_open_is_asked_with_the_next_messages_and_what_names_it() -> None:
     messages = [text(1, "Hi."), text(2, "My exam is on Friday."), text(3, "Good luck!", "assistant"), text(4, "Ta."),
                 text(5, "It rains."), text(6, "The exam is off.")]  # fmt: skip
