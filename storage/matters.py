@@ -111,11 +111,15 @@ class Matters:
             tx.many("UPDATE open_matter SET shown = 1 WHERE seq = ?", [(number,) for number in numbers])
 
     def remove(self, tx: Transaction, *, messages: Sequence[int] = (), windows: Sequence[str] = ()) -> None:
-        """Remove what rests on these messages, by number, and what was read in these windows."""
+        """Remove what rests on these messages, by number, and what was read in these windows.
+
+        Of a window what was asked about or is not to be asked about stays: the window may be read again.
+        """
         if messages:
             tx.do(f"DELETE FROM open_matter WHERE message IN {EACH}", list(messages))
         if windows:
-            tx.do(f"DELETE FROM open_matter WHERE window_id IN {EACH}", list(windows))
+            fresh = "asked = 0 AND status <> 'dropped'"
+            tx.do(f"DELETE FROM open_matter WHERE {fresh} AND window_id IN {EACH}", list(windows))
 
     def greeting(self) -> tuple[str, int]:
         """When the companion last spoke first ("" never), and how many such greetings in a row got no answer."""

@@ -62,6 +62,19 @@ def test_the_same_words_of_one_message_are_one_matter(store: Store, teller: Tell
     assert [one.key for one in matters(store)] == ["fli oslo", "other"]
 
 
+def test_what_was_dropped_or_asked_is_not_fresh_when_its_window_is_read_again(store: Store, teller: Teller) -> None:
+    dropped, asked = teller.say("s1", WORDS), teller.say("s1", WORDS)
+    for spoken in (dropped, asked):
+        learn(store, spoken)
+    first, second = (one.number for one in matters(store))
+    store.of.matters.set_status(first, "dropped", "", "2026-03-06")
+    store.of.matters.note_asked({second: "2026-03-09"}, at(95))
+    for spoken in (dropped, asked):
+        store.fact_log.unlearn_windows([spoken.assistant.text_id])
+        learn(store, spoken)
+    assert [(one.number, one.asked) for one in matters(store)] == [(second, 1)]
+
+
 def test_what_is_noted_of_a_matter_is_kept(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", WORDS)
     learn(store, spoken)
