@@ -115,7 +115,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.open()
 
     def leave(self) -> None:
-        """One in which nothing was said goes where the one before is to be gone on in: what fell silent, or is erased."""
+        """A session in which nothing was said goes where the one before it is still open."""
         self.house.close()
         empty = not (self.present.said or self.present.replies_alone)
         if empty and self.sessions[:-1] and not self.sessions[-2].archived:
