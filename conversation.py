@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, TurnEvent
 from domain.facts import SessionChanges
+from domain.matters import OPEN, OpenMatter
 from domain.quotations import check_quotations, without_quotations
 from domain.receipts import ErasedMeanwhile
 from domain.recollection import Recollection
@@ -48,7 +49,6 @@ from storage.rounds import VoiceState
 if TYPE_CHECKING:
     from client_history import ClientHistory, ClientMessage, HistoryPlace, StoredRequest
     from domain.facts import Fact, NewFact
-    from domain.matters import OpenMatter
     from jobs.forgetting import ForgetOutcome
     from jobs.greeting import Greeting
     from jobs.rebuild import EraseEvent
@@ -486,7 +486,7 @@ class Conversation:
         if self._nothing_near or self._unwritten is not None:
             return ()
         near: list[OpenMatter] = []
-        waiting = self.memory.matters.with_status(("pending", "asked"))
+        waiting = self.memory.matters.with_status(OPEN)
         if waiting:
             from facts.openings import coming_up
 

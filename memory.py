@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, get_args
 from domain import errors
 from domain.facts import Fact, SessionChanges
 from domain.files import make_private_folder
-from domain.matters import MatterStatus, OpenMatter
+from domain.matters import OPEN, MatterStatus, OpenMatter
 from domain.recollection import Annotation, Client, FactFilter, RecallLimits, RecallRequest, Recollection
 from domain.records import IMPORT_CLIENT, SERVICE_CLIENT, Message, Persona, Round, Session
 from domain.settings import ExternalMemory
@@ -353,7 +353,7 @@ class Memory:
         """What is open now, oldest first; ``to_bring_up``: without what unread words may settle."""
         from facts.matters import may_be_settled, spoken_of
 
-        first = min((one.place for one in self.matters.with_status(("pending", "asked"))), default=None)
+        first = min((one.place for one in self.matters.with_status(OPEN)), default=None)
         unread = [] if first is None else self.messages.said_after(first - 1, _LATER_READ, read=False)
         found = [one for one in self.settle_matters(unread, now) if one.is_open]
         last, unanswered = self.matters.greeting()

@@ -11,6 +11,9 @@ MatterKind = Literal["event", "deadline", "promise", "question", "worry", "birth
 #: ``unverified``: no model has said yet that it is open. ``answered``: the person spoke of it after being asked;
 #: ``closed``: without; ``dropped``: it is not to be brought up.
 MatterStatus = Literal["unverified", "pending", "asked", "answered", "closed", "expired", "dropped"]
+#: What may be brought up, and what a window may settle.
+OPEN: tuple[MatterStatus, ...] = ("pending", "asked")
+MAY_BE_OPEN: tuple[MatterStatus, ...] = ("unverified", *OPEN)
 #: How exactly the time is known; "" where there is none.
 Precision = Literal["", "time", "day", "week", "month", "year"]
 #: ``care``: illness, death, a separation.
@@ -73,4 +76,4 @@ class OpenMatter:
     @property
     def is_open(self) -> bool:
         """Whether it may still be brought up."""
-        return self.status in ("pending", "asked")
+        return self.status in OPEN

@@ -20,7 +20,7 @@ from datetime import date, datetime
 from functools import cache
 from typing import get_args
 
-from domain.matters import MatterKind, MatterStatus, NewMatter, OpenMatter, Precision
+from domain.matters import MAY_BE_OPEN, MatterKind, MatterStatus, NewMatter, OpenMatter, Precision
 from domain.patterns import pattern_of
 from domain.records import PREFIX, Message
 from facts.drafts import FactDraft, SettledDraft
@@ -47,7 +47,6 @@ _YEARLY = ("birthday", "anniversary")
 _DATED = ("event", "deadline")
 #: What a model writes where nothing is open.
 _NOT_OPEN = ("", "no", "none", "null", "false", "无", "否")
-_MAY_BE_OPEN = ("unverified", "pending", "asked")
 
 #: To bring something up. "Bring your phone", "speak to my brother", 提前 and 提多难 are not.
 _RAISE = (
@@ -247,7 +246,7 @@ def shown_matters(matters: Iterable[OpenMatter], window: Sequence[Message]) -> l
     found = (
         (rank(one), one.number, one)
         for one in matters
-        if day and one.status in _MAY_BE_OPEN and one.place < window[-1].seq and one.expires >= day.isoformat()
+        if day and one.status in MAY_BE_OPEN and one.place < window[-1].seq and one.expires >= day.isoformat()
     )
     near = (row for row in found if not row[0][0] or (row[2].kind not in _YEARLY and row[0][1] <= _SHOWN_AHEAD))
     return [row[-1] for row in sorted(near)[:_MOST_SHOWN]]

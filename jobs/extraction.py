@@ -21,7 +21,7 @@ from typing import TypeVar
 from domain import errors
 from domain.events import Notice
 from domain.facts import Fact, Learned, NewFact, Window
-from domain.matters import MatterStatus, NewMatter, OpenMatter
+from domain.matters import MAY_BE_OPEN, MatterStatus, NewMatter, OpenMatter
 from domain.patterns import pattern_of
 from domain.quotations import own_words
 from domain.records import Message
@@ -62,8 +62,6 @@ _MAY_ASK_TO_FORGET = pattern_of(
 _MOST_TRIES = 3
 #: So many messages after a window are looked at for what speaks of a matter that was found late.
 _LATER_READ = 5_000
-#: What a window may settle.
-_MAY_BE_OPEN: tuple[MatterStatus, ...] = ("unverified", "pending", "asked")
 #: The calls that a window takes at the most.
 _CALLS_A_WINDOW = 3
 _UNREADABLE = "model.no_json"
@@ -128,7 +126,7 @@ class _Open:
 
     matters: Sequence[NewMatter] = ()
     settled: Mapping[int, MatterStatus] = field(default_factory=dict)
-    shown: Sequence[str] = ()
+    shown: frozenset[int] = frozenset()
 
 
 def next_window(
@@ -236,7 +234,7 @@ class Extraction:
         imported = self._memory.sessions.was_imported(messages[0].session_id)
         return _Work(
             messages, before[len(before) - overlap :] if overlap < len(before) else before, following, known, names,
-            self._memory.language(), [] if imported else self._memory.matters.with_status(_MAY_BE_OPEN), imported,
+            self._memory.language(), [] if imported else self._memory.matters.with_status(MAY_BE_OPEN), imported,
         )  # fmt: skip
 
     def _extract_window(
@@ -327,16 +325,17 @@ class Extraction:
 
         # A reply that was stored is of the matters that were shown then.
         _, made_from = self._replies_of(work.window.name).get("notes", ("", ""))
-        if not made_from.startswith(work.digest):
-            made_from = " ".join((work.digest, *(str(one.number) for one in shown_matters(work.open, work.messages))))
+        if made_from.startswith(work.digest):
+            shown = [one for one in work.open if str(one.number) in made_from.split()[1:]]
+        else:
+            shown = shown_matters(work.open, work.messages)
+            made_from = " ".join((work.digest, *(str(one.number) for one in shown)))
 
         def ask() -> str:
             words = "\n".join(message.words for message in (*work.before, *work.messages))
             people = known_people(work.known, work.names, words)
-            shown = ExtractionTask(
-                work.messages, work.before, work.following, people, shown_matters(work.open, work.messages)
-            )
-            return self._llm.extract_notes(shown, work.language, cancel, work.names)
+            task = ExtractionTask(work.messages, work.before, work.following, people, shown)
+            return self._llm.extract_notes(task, work.language, cancel, work.names)
 
         def read(reply: str) -> NotesRead:
             found = read_notes(reply)
@@ -357,7 +356,7 @@ class Extraction:
             raise
         notes, concluded = without_inferences(_normalize_subjects(work, drafts.notes))
         new_id = self._memory.fact_log.new_id
-        checked = check_notes(notes, work.messages, work.before, work.names, new_id, [one.words for one in work.open])
+        checked = check_notes(notes, work.messages, work.before, work.names, new_id, [one.words for one in shown])
         earlier = self._memory.facts.inferred(current=None) if concluded else []
         found = infer_facts(concluded, work.spoken(self._llm.settings), earlier, checked.rejected, new_id)
         checked = replace(checked, facts=(*checked.facts, *found))
@@ -371,8 +370,8 @@ class Extraction:
         open_drafts = (fact for note in drafts.notes for fact in note.facts)
         matters, rejected = check_matters(open_drafts, work.messages, work.before, work.names)
         checked.rejected.update(rejected)
-        shown = [one for one in work.open if str(one.number) in made_from.split()[1:]]
-        return checked, _Open(matters, settled_by(drafts.settled, shown, work.messages), made_from.split()[1:])
+        settled = settled_by(drafts.settled, shown, work.messages)
+        return checked, _Open(matters, settled, frozenset(one.number for one in shown))
 
     def _settle_matters(self, work: _Work, found: _Open) -> None:
         """Note what a window did to what was open; a matter that it speaks of, and was not shown with it, is closed.
@@ -381,11 +380,11 @@ class Extraction:
         """
         if work.imported:
             return
-        stored = self._memory.matters.with_status(_MAY_BE_OPEN) if work.open or found.matters else []
+        stored = self._memory.matters.with_status(MAY_BE_OPEN) if work.open or found.matters else []
         stored = [replace(one, status="pending") for one in stored]
         ids = {message.text_id for message in work.messages}
         new = [one for one in stored if one.message in ids]
-        before = [one for one in stored if one.message not in ids and str(one.number) not in found.shown]
+        before = [one for one in stored if one.message not in ids and one.number not in found.shown]
         first = min((one.place for one in new), default=None)
         since = [] if first is None else self._memory.messages.said_after(first, _LATER_READ, read=True)
         since = [message for message in since if message.text_id not in ids]

@@ -20,7 +20,7 @@ from typing import Literal
 
 from domain import errors
 from domain.events import Reply, ReplyEvent, Retrying, TextDelta
-from domain.matters import MatterStatus, OpenMatter
+from domain.matters import OPEN, MatterStatus, OpenMatter
 from domain.patterns import pattern_of
 from domain.quotations import QUOTATION_TAG, without_quotations
 from domain.text import encode_json, make_harmless, make_inert, new_boundary, one_line
@@ -72,7 +72,7 @@ def find_due(memory: Memory, now: datetime) -> tuple[OpenMatter, ...]:
     """What the companion may bring up now by speaking first; nothing where it is not to speak."""
     if not may_greet(GreetingState(*memory.matters.greeting()), memory.last_round_end(), now):
         return ()
-    waiting = memory.matters.with_status(("pending", "asked"))
+    waiting = memory.matters.with_status(OPEN)
     return tuple(due_now(memory.open_matters(now, to_bring_up=True), now)) if due_now(waiting, now) else ()
 
 

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from domain import errors
-from domain.matters import OpenMatter
+from domain.matters import OPEN, OpenMatter
 from domain.records import Session
 from domain.text import one_line
 from domain.tree import Chapter, Page
@@ -261,6 +261,6 @@ def show_matter(context: CommandContext, one: OpenMatter) -> None:
 def open_choices(context: CommandContext, typed: tuple[str, ...]) -> Iterable[str | Choice]:
     """What is open by number, then what can be done."""
     if not typed:
-        waiting = context.memory.matters.with_status(("pending", "asked"))
+        waiting = context.memory.matters.with_status(OPEN)
         return [Choice(str(one.number), one_line(one.words, 60)) for one in waiting]
     return _DEEDS if len(typed) == 1 else ()
