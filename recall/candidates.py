@@ -473,7 +473,7 @@ class CandidateSearch:
         ahead = self._archive.database.ahead
         words_asked = self._words_of(asked)
         ahead(
-            *(partial(self._nearest, [one], kind) for one in vectors if one is not None for kind in _KINDS),
+            *(partial(self._nearest, [one for one in vectors if one is not None], kind) for kind in _KINDS),
             *(partial(self._fetch_postings, *one) for one in words_asked),
         )
         with ThreadPoolExecutor(1, "recall") as pool:

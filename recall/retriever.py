@@ -216,7 +216,8 @@ class OwnMemories:
         state = of.messages.generation, of.archive.has_any, of.facts.corrected_names, of.sessions.has_clients
         rows = (partial(of.index.words.rows, table) for table in WORD_TABLES)
         new = partial(of.messages.columns_after, last, _AT_ONCE)
-        return [*state, *rows, new, partial(of.sessions.number_of, session_id)]
+        near = [partial(self._vectors.search, kind="summary", exclude_session="", limit=1)] if self._vectors else []
+        return [*state, *rows, new, partial(of.sessions.number_of, session_id), *near]
 
     def warm(self) -> None:
         """Load the message table, so that the first question need not wait for it."""
