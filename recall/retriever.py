@@ -24,7 +24,7 @@ from language.references import resolve_references
 from language.scripts import unspaced_share
 from recall import keywords, questions, ranking
 from recall.annotations import KnownFacts, SlotsAsked, cost_of_facts
-from recall.candidates import Candidates, CandidateSearch, Hidden, MessageTable
+from recall.candidates import Candidates, CandidateSearch, Hidden, MessageTable, words_of
 from recall.embedding import BACKGROUND, HashedEmbedder, message_key, query_key
 from recall.relevance import (
     Amount,
@@ -127,9 +127,8 @@ class OwnMemories:
         """
         queries, limits, now, apart = request.queries, request.limits, request.now, request.apart
         said = [query for query in queries if query.strip()]
-        if not said or (request.gated and not any(map(needs_memory, said if apart else said[-1:]))):
+        if not (asked := _read_questions(request)):
             return replace(found, queries=tuple(queries))
-        asked = _read_questions(said, request)
         table, unseen = self._current_table(), Hidden(request.session_id, request.hidden)
         learned = ranking.has_learnt(self._embedder.model)
         search = CandidateSearch(self._archive, self._vectors, table, unseen, self._log, learned=learned)
@@ -209,15 +208,25 @@ class OwnMemories:
         """How certain a request to forget one of the last inputs is by its vector."""
         return read_like_forget_request(text, self._inputs.get(text.strip()), self._embedder.model)
 
-    def reads(self, session_id: str) -> list[Callable[[], object]]:
-        """What ``find`` reads in a session whatever is asked, for ``Database.ahead``."""
+    def reads(self, request: RecallRequest) -> list[Callable[[], object]]:
+        """What ``find`` reads before anything is found, for ``Database.ahead``.
+
+        How many words are read depends on how many messages there are, which is taken to be as it was.
+        """
         of, table = self._archive, self._table  # another thread may put the table away meanwhile
         last = table.last_seq if table else 0
         state = of.messages.generation, of.archive.has_any, of.facts.corrected_names, of.sessions.has_clients
         rows = (partial(of.index.words.rows, table) for table in WORD_TABLES)
         new = partial(of.messages.columns_after, last, _AT_ONCE)
         near = [partial(self._vectors.search, kind="summary", exclude_session="", limit=1)] if self._vectors else []
-        return [*state, *rows, new, partial(of.sessions.number_of, session_id), *near]
+        summaries = partial(of.summaries.sessions_after, max(table.summaries, default=0) if table else 0)
+        asked = cache(lambda: words_of(_read_questions(request), len(table or ())))
+
+        def read_words() -> None:
+            of.database.ahead(*(partial(of.index.words.postings, *one) for one in asked()))
+
+        session = partial(of.sessions.number_of, request.session_id)
+        return [*state, *rows, new, summaries, session, *near, read_words]
 
     def warm(self) -> None:
         """Load the message table, so that the first question need not wait for it."""
@@ -237,6 +246,7 @@ class OwnMemories:
                 new = self._archive.messages.columns_after(table.last_seq, _AT_ONCE)
                 table.extend(new)
                 has_more = len(new.seq) == _AT_ONCE
+            table.summaries |= self._archive.summaries.sessions_after(max(table.summaries, default=0))
             return table.snapshot()
 
     def _with_background(self, texts: Sequence[str]) -> Sequence[Vector | None]:
@@ -319,10 +329,15 @@ def _weigh_remark(searched: Candidates, ranked: ranking.Ranked, searches: int) -
     return replace(ranked, messages=ranked.messages * _REMARK_ALONE, sessions=ranked.sessions * _REMARK_ALONE)
 
 
-def _read_questions(said: Sequence[str], request: RecallRequest) -> list[questions.Question]:
-    """The questions to search for: each alone if they are apart, else the input with the last round, and alone."""
-    today = request.now.date()
+def _read_questions(request: RecallRequest) -> list[questions.Question]:
+    """The questions to search for: each alone if they are apart, else the input with the last round, and alone.
+
+    None where nothing is asked that needs memory.
+    """
+    today, said = request.now.date(), [query for query in request.queries if query.strip()]
     own = said if request.apart else said[-1:]
+    if not own or (request.gated and not any(map(needs_memory, own))):
+        return []
     each = [questions.parse_question(resolve_references(query, request.recent), today) for query in own]
     if request.apart:
         return each
