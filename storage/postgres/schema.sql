@@ -261,7 +261,10 @@ CREATE TRIGGER note_embedded BEFORE INSERT ON embedding FOR EACH ROW EXECUTE FUN
 -- Nothing of a vector that was removed stays in a centroid, or in the memory of a process.
 CREATE FUNCTION leave_cells() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE person SET removals = removals + 1 WHERE EXISTS (SELECT 1 FROM lost);
+    IF coalesce(current_setting('friend.removed', true), '') = '' AND EXISTS (SELECT 1 FROM lost) THEN
+        UPDATE person SET removals = removals + 1;
+        PERFORM set_config('friend.removed', 'true', true); -- once a transaction: each change of a row leaves a copy
+    END IF;
     IF EXISTS (SELECT 1 FROM lost WHERE cell > 0) THEN
         DELETE FROM cell WHERE (model, dimension, number) IN (SELECT model, dimension, cell FROM lost);
         INSERT INTO cell (model, dimension, number, centroid)

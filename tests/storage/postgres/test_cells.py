@@ -288,6 +288,17 @@ def test_what_another_process_stores_replaces_or_removes_is_so_in_memory_too(
     assert (brought.rows, brought.searches) == (203, 0)
 
 
+def test_a_commit_that_removes_many_says_so_once(life: Life) -> None:
+    query = "SELECT removals FROM person"
+    before = life.store.database.run(query)[0][0]
+    with life.store.database.write():
+        for _ in range(3):
+            life.store.rounds.undo("s1")
+    assert life.store.database.run(query)[0][0] == before + 1
+    life.store.rounds.undo("s1")
+    assert life.store.database.run(query)[0][0] == before + 2
+
+
 def test_in_memory_are_those_who_asked_last_and_who_has_too_many_is_searched_by_the_server(
     life: Life, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
