@@ -122,7 +122,7 @@ class KnownFacts:
             return []
         searches = list(searches)
         shares = _best_shares(searches)
-        slots = {slot for question in questions for slot in self._slots_asked(question)}
+        slots = dict.fromkeys(slot for question in questions for slot in self._slots_asked(question))
         asked_for = {fact.number: fact for fact in self._archive.facts.in_slots(slots)}
         best = max((why.score for why in shares.values()), default=0.0)
         enough = [number for number, why in shares.items() if why.score >= max(_ANSWERS, best * _OF_BEST)]

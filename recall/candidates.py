@@ -90,6 +90,8 @@ class MessageTable:
         self.numbers: dict[str, int] = {}
         #: The number of the session of each summary, by the number of that; also of some that are gone.
         self.summaries: dict[int, int] = {}
+        #: The numbers of facts, ascending, and of the messages that they rest on; also of some that are gone.
+        self.facts = self.fact_messages = np.zeros(0, np.int64)
         self._size = 0
         self._last_of: dict[int, int] = {}
         self._session_ends: Numbers | None = None
@@ -104,6 +106,11 @@ class MessageTable:
     def sessions(self) -> int:
         """How many sessions have messages here."""
         return len(self._last_of)
+
+    @property
+    def last_fact(self) -> int:
+        """The number of the newest fact here; 0 where there is none."""
+        return int(self.facts[-1]) if len(self.facts) else 0
 
     @property
     def mean_length(self) -> float:
@@ -127,6 +134,20 @@ class MessageTable:
         self.tokens += int(self.length[new].sum())
         self._link_rows(new)
         self.has_named = self.has_named or bool(self.has_mark(new, "named").any())
+
+    def extend_facts(self, facts: Numbers, messages: Numbers) -> None:
+        """Add facts, each with the messages that it rests on."""
+        if len(facts):
+            self._snapshot = None
+            self.facts = np.concatenate([self.facts, facts])
+            self.fact_messages = np.concatenate([self.fact_messages, messages])
+
+    def messages_of(self, facts: Numbers) -> tuple[Numbers, Numbers]:
+        """How many messages each of these facts rests on, as far as they are known, and the messages of all."""
+        begin, end = (np.searchsorted(self.facts, facts, side) for side in ("left", "right"))
+        counts = end - begin
+        places = np.repeat(begin - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        return counts, self.fact_messages[places]
 
     def snapshot(self) -> MessageTable:
         """A copy for one question, which later additions do not change."""
@@ -628,10 +649,14 @@ class CandidateSearch:
         facts, scored = self._fitting("fact", asked.terms)
         if not len(facts):
             return None
+        counts, messages = self._table.messages_of(facts)
         score = dict(zip(facts.tolist(), scored.tolist(), strict=True))
+        resting = [*zip(messages.tolist(), np.repeat(scored, counts).tolist(), strict=True)]
+        # Those that came back.
+        resting += [(one, score[fact]) for fact, one in self._archive.facts.messages_of(facts[counts == 0].tolist())]
         best: dict[int, float] = {}
-        for fact, message in self._archive.facts.messages_of(list(score)):
-            best[message] = max(best.get(message, 0.0), score[fact])
+        for message, fits in resting:
+            best[message] = max(best.get(message, 0.0), fits)
         return _scores_by_number(best, self._table.seq[rows])
 
     def match_facts(self, asked: Question) -> dict[int, float]:

@@ -41,6 +41,7 @@ from recall.time_ranges import TimeRangeSearch
 if TYPE_CHECKING:
     from domain.facts import Slot
     from domain.indexes import Embedder, Vector, VectorIndex
+    from storage.facts import Renaming
     from storage.repositories import Repositories
 
 
@@ -116,6 +117,7 @@ class OwnMemories:
         self._background: dict[bool, list[Vector]] = {}
         self._kinds: MessageKinds | None = None
         self._inputs: dict[str, Vector | None] = {}
+        self._names: list[Renaming] = []
         self._vector_of = lru_cache(_VECTORS_CACHED)(HashedEmbedder().vector)
         self._lock = Lock()
 
@@ -213,20 +215,28 @@ class OwnMemories:
 
         How many words are read depends on how many messages there are, which is taken to be as it was.
         """
-        of, table = self._archive, self._table  # another thread may put the table away meanwhile
-        last = table.last_seq if table else 0
-        state = of.messages.generation, of.archive.has_any, of.facts.corrected_names, of.sessions.has_clients
+        of, table = self._archive, self._table or MessageTable()  # another thread may put it away meanwhile
+        state = of.messages.generation, of.archive.has_any, of.sessions.has_clients
         rows = (partial(of.index.words.rows, table) for table in WORD_TABLES)
-        new = partial(of.messages.columns_after, last, _AT_ONCE)
+        new = partial(of.messages.columns_after, table.last_seq, _AT_ONCE)
         near = [partial(self._vectors.search, kind="summary", exclude_session="", limit=1)] if self._vectors else []
-        summaries = partial(of.summaries.sessions_after, max(table.summaries, default=0) if table else 0)
-        asked = cache(lambda: words_of(_read_questions(request), len(table or ())))
+        summaries = partial(of.summaries.sessions_after, max(table.summaries, default=0))
+        facts = partial(of.facts.messages_after, table.last_fact)
+        asked = cache(lambda: words_of(_read_questions(request), len(table)))
 
         def read_words() -> None:
             of.database.ahead(*(partial(of.index.words.postings, *one) for one in asked()))
 
+        def read_names() -> None:
+            self._names = of.facts.corrected_names()
+
+        def read_slots() -> None:
+            said = [query for query in request.queries if query.strip()]
+            own = said if request.apart else said[-1:]
+            of.facts.in_slots(dict.fromkeys(slot for text in own for slot in self._slots_of(text)), self._names)
+
         session = partial(of.sessions.number_of, request.session_id)
-        return [*state, *rows, new, summaries, session, *near, read_words]
+        return [*state, *rows, new, summaries, facts, session, *near, read_words, read_names, read_slots]
 
     def warm(self) -> None:
         """Load the message table, so that the first question need not wait for it."""
@@ -247,6 +257,7 @@ class OwnMemories:
                 table.extend(new)
                 has_more = len(new.seq) == _AT_ONCE
             table.summaries |= self._archive.summaries.sessions_after(max(table.summaries, default=0))
+            table.extend_facts(*self._archive.facts.messages_after(table.last_fact))
             return table.snapshot()
 
     def _with_background(self, texts: Sequence[str]) -> Sequence[Vector | None]:

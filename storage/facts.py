@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
 from domain.patterns import pattern_of
@@ -25,6 +25,10 @@ from language.scripts import is_unspaced
 from language.words import is_name
 from storage.engine import EACH, Database, Row
 from storage.messages import UNREAD, Messages
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 #: The attributes whose value is what somebody, or an animal, is called.
 _CALLED = frozenset(
@@ -244,9 +248,12 @@ class Facts:
         """The facts that rest on a message of each of these sessions; a session without any is left out."""
         return self._group_by("session_id", session_ids)
 
-    def in_slots(self, slots: Iterable[Slot]) -> list[Fact]:
-        """Every fact in these slots, also what is past, in the order in which they were learned."""
-        names = self.corrected_names()
+    def in_slots(self, slots: Iterable[Slot], names: Sequence[Renaming] | None = None) -> list[Fact]:
+        """Every fact in these slots, also what is past, in the order in which they were learned.
+
+        ``names``: what ``corrected_names`` are taken to be.
+        """
+        names = self.corrected_names() if names is None else names
         wanted = slots_under_all_names(slots, names) if names else [*dict.fromkeys(slots)]
         found: list[Fact] = []
         for some in (wanted[at : at + _SLOTS_AT_ONCE] for at in range(0, len(wanted), _SLOTS_AT_ONCE)):
@@ -279,6 +286,17 @@ class Facts:
         """Pairs of (fact, message), by number: which messages these facts rest on."""
         query = f"SELECT fact, message FROM fact_message WHERE fact IN {EACH}"
         return [(row[0], row[1]) for row in self.database.run(query, list(facts))] if len(facts) else []
+
+    def messages_after(self, fact: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The same of all facts after a number, in their order: two columns of equal length."""
+        import numpy as np
+
+        query = (
+            "SELECT group_concat(CAST(read_once.fact AS TEXT), ','), group_concat(CAST(read_once.message AS TEXT), ',')"
+            " FROM (SELECT fact, message FROM fact_message WHERE fact > ? ORDER BY fact, message) AS read_once"
+        )
+        facts, messages = (np.fromstring(one or "", np.int64, sep=",") for one in self.database.run(query, fact)[0])
+        return facts, messages
 
     def count_all(self) -> FactCounts:
         """How many notes and facts there are, and how many messages were not read yet."""

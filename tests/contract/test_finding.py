@@ -213,6 +213,9 @@ def test_a_fact_finds_its_turns_and_goes_with_any_of_them(store: Store, teller: 
     store.at(at(5)).naming("f1").learn_key("s1", "plays the violin", [first.user.seq, second.user.seq])
     (fact,) = store.words.postings("fact", ("violin",), 9)["violin"].seqs.tolist()
     assert set(store.facts.messages_of([fact])) == {(fact, first.user.seq), (fact, second.user.seq)}
+    rests_on = [first.user.seq, second.user.seq]
+    assert [one.tolist() for one in store.facts.messages_after(fact - 1)] == [[fact] * 2, rests_on]
+    assert [one.tolist() for one in store.facts.messages_after(fact)] == [[], []]
     store.rounds.undo("s1", 1)
     assert store.words.postings("fact", ("violin",), 9)["violin"].seqs.tolist() == []
     assert store.facts.messages_of([fact]) == []
