@@ -639,7 +639,7 @@ class CandidateSearch:
             return None
         session_of = self._table.summaries
         if new := [seq for seq in seqs.tolist() if seq not in session_of]:  # one that came back
-            session_of.update(self._archive.summaries.sessions_of(seqs=new))
+            session_of.update(self._archive.summaries.sessions_of(seqs=new))  # type: ignore[arg-type]
         fits = {session_of.get(seq, -1): score for seq, score in zip(seqs.tolist(), scored, strict=True)}
         fits.pop(-1 if self.present is None else self.present, None)
         return _scores_by_number(fits, sessions)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cache, lru_cache, partial, reduce
 from itertools import chain
@@ -146,14 +147,14 @@ class OwnMemories:
                 for searched in search.find(asked, vectors, backgrounds)
             ]
         )
-        about = (self._archive, request.session_id, request.hidden, self._slots_of, now.date().isoformat())
-        known = KnownFacts(*about)
+        today = now.date().isoformat()
+        known = KnownFacts(self._archive, request.session_id, request.hidden, self._slots_of, today)
         selector = Selector(self._archive, table, limits, known, search, cutting=request.gated)
         facts_of = cache(lambda: [(each.text, search.match_facts(each)) for each in asked])
         own = said if apart else said[-1:]
         self._archive.database.ahead(
             lambda: selector.read_ahead(ranking_of(), [*chain(*map(_best_seqs, ranking_of()))]),
-            lambda: KnownFacts(*about).find_answers(own, facts_of(), facts_of()[-1:]),
+            lambda: copy(known).find_answers(own, facts_of(), facts_of()[-1:]),
         )
         ranked = ranking_of()
         # The searches of one input are judged together: alone by its words, with the last round by its meaning.

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
 from domain.patterns import pattern_of
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+#: What facts are grouped by.
+_Key = TypeVar("_Key", bound=str | int)
 #: The attributes whose value is what somebody, or an animal, is called.
 _CALLED = frozenset(
     """
@@ -244,6 +246,10 @@ class Facts:
         """The facts that rest on each of these messages; a message on which none rests is left out."""
         return self._group_by("text_id", text_ids)
 
+    def resting_on(self, seqs: Sequence[int]) -> dict[int, list[Fact]]:
+        """The same by the numbers of messages."""
+        return self._group_by("seq", seqs)
+
     def of_sessions(self, session_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on a message of each of these sessions; a session without any is left out."""
         return self._group_by("session_id", session_ids)
@@ -371,12 +377,14 @@ class Facts:
         name = renaming_of(corrected)
         return name if name and not self._is_shared(corrected) else None
 
-    def _group_by(self, column: Literal["text_id", "session_id"], values: Sequence[str]) -> dict[str, list[Fact]]:
+    def _group_by(
+        self, column: Literal["text_id", "seq", "session_id"], values: Sequence[_Key]
+    ) -> dict[_Key, list[Fact]]:
         if not values:
             return {}
         resting = "JOIN fact_message r ON r.fact = f.seq JOIN conversation c ON c.seq = r.message WHERE"
         query = _FACT.replace(" FROM", f", c.{column} FROM", 1).replace("WHERE", resting, 1)
-        found: dict[str, dict[int, Fact]] = defaultdict(dict)
+        found: dict[_Key, dict[int, Fact]] = defaultdict(dict)
         for fact, row in self._read_rows(f"{query} AND c.{column} IN {EACH} ORDER BY f.seq", list(values)):
             if fact.basis != "inferred":
                 found[row[-1]][fact.number] = fact
