@@ -232,7 +232,8 @@ class TurnSteps:
                 limits = replace(limits, tokens=max(1, limits.tokens - near))
             found = self.memory.recall(build_queries(said, text), session_id, self.clock(), limits, recent=recent)
             planned = request.plan and not found.chapters
-            if planned and wants_plan(self.settings.recall_planning, text, len(found.ranked)):
+            planned = planned and wants_plan(self.settings.recall_planning, text, len(found.ranked))
+            if planned and self.memory.sessions.counts()[1] > len(self.memory.messages.context(session_id)):
                 found = yield from self.asking.search_by_plan(text, recent, found, session_id, stop)
         except errors.StorageError as fault:
             self.log.error("recall failed", exc_info=fault)

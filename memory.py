@@ -324,8 +324,8 @@ class Memory:
 
         One without rounds, or with a message that waits for its reply, is not idle.
         """
-        last = self.messages.rounds(session_id, 1)
-        if not after or not last or self.sessions.in_flight(session_id):
+        last = self.messages.rounds(session_id, 1) if after else ()
+        if not last or self.sessions.in_flight(session_id):
             return False
         return now - datetime.fromisoformat(last[-1].assistant.timestamp) >= after
 

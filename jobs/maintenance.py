@@ -153,12 +153,10 @@ class Maintenance:
 
         In the background, or, with ``wait``, before this returns.
         """
-        from jobs.extraction import next_window
-
         do = self.queue.run_now if wait else self.queue.request
         if rounds_to_compact(self.memory, self.settings, session_id, shortened=shortened):
             do("compact", session_id, "shortened" if shortened else "", at_once=True)
-        if window := next_window(self.memory, session_id, self.settings.window_size):
+        if window := self.memory.messages.next_window(session_id, self.settings.window_size):
             do("extract", session_id, window[-1].text_id)
 
     def after_save(self, session_id: str) -> None:

@@ -14,7 +14,7 @@ whatever is in a session that is not saved yet. Each step is one commit, so that
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import date
@@ -154,6 +154,17 @@ class Messages:
     def unread(self, session_id: str) -> list[Message]:
         """The messages of a session that no extraction has read, oldest first; never what is hidden."""
         return self._read_messages(f"{MESSAGE} WHERE c.session_id = ? AND {UNREAD} ORDER BY c.position", session_id)
+
+    def next_window(
+        self, session_id: str, size: int, *, all_of_it: bool = False, only: Container[str] | None = None
+    ) -> list[Message]:
+        """The unread messages of a session to read next, of ``only`` these: a full window that has left the context.
+
+        With ``all_of_it`` those in the context as well, also if they fill no window.
+        """
+        unread = [one for one in self.unread(session_id) if only is None or one.text_id in only][:size]
+        window = unread if all_of_it else [one for one in unread if one.compacted]
+        return window if all_of_it or len(window) == size else []
 
     def unread_among(self, text_ids: Sequence[str]) -> set[str]:
         """Those of these messages that no extraction has read; never what is hidden."""
