@@ -349,11 +349,11 @@ class TextIndex:
             self.words.remove(tx, "fact", [number for number, _ in facts])
         self.words.add(tx, "fact", [(number, self.tokens(text)) for number, text in facts if text])
 
-    def embed_again(self, tx: Transaction, text_ids: Iterable[str], kind: Kind = "conversation") -> None:
-        """Make the vectors of texts again whose key has changed."""
+    def embed_again(self, tx: Transaction, text_ids: Iterable[str]) -> None:
+        """Make the vectors of messages again whose key has changed."""
         wanted = list(text_ids)
         archived = self.archived_among(wanted)
-        self.embeddings.enqueue(tx, [(one, kind) for one in wanted if one not in archived])
+        self.embeddings.enqueue(tx, [(one, "conversation") for one in wanted if one not in archived])
 
     def archived_among(self, names: Sequence[str]) -> set[str]:
         """Which of these messages or sessions are archived out of the search."""

@@ -176,14 +176,14 @@ class Messages:
         query = f"{MESSAGE} WHERE c.session_id = ? AND c.position < ? AND c.hidden = 0 ORDER BY c.position DESC LIMIT ?"
         return self._read_messages(query, message.session_id, message.position, count)[::-1]
 
-    def dependents(self, text_ids: Iterable[str], reach: int = 2) -> list[str]:
-        """Messages whose vector is made from words of these too: the next ``reach`` of their session."""
+    def dependents(self, text_ids: Iterable[str]) -> list[str]:
+        """Messages whose vector is made from words of these too: the next two of their session."""
         given = list(dict.fromkeys(text_ids))
         query = (
             "SELECT l.text_id FROM conversation c JOIN conversation l ON l.session_id = c.session_id"
-            " AND l.position > c.position AND l.hidden = 0 WHERE c.text_id = ? ORDER BY l.position LIMIT ?"
+            " AND l.position > c.position AND l.hidden = 0 WHERE c.text_id = ? ORDER BY l.position LIMIT 2"
         )
-        rows = [row for text_id in given for row in self._database.run(query, text_id, reach)]
+        rows = [row for text_id in given for row in self._database.run(query, text_id)]
         found = dict.fromkeys(row["text_id"] for row in rows)
         return [text_id for text_id in found if text_id not in given]
 
@@ -291,25 +291,14 @@ class Messages:
         return int(rows[0][0]) if rows else 0
 
     def add_round(
-        self,
-        tx: Transaction,
-        session_id: str,
-        messages: Sequence[NewMessage],
-        finish: Finish,
-        now: str,
-        before: Round | None = None,
+        self, tx: Transaction, session_id: str, messages: Sequence[NewMessage], finish: Finish, now: str
     ) -> list[Message]:
-        """The messages of one round, at the end of its session or before another."""
+        """The messages of one round, at the end of its session."""
         query = (
             "SELECT (SELECT coalesce(max(round), 0) FROM conversation WHERE session_id = ?),"
             " (SELECT coalesce(max(position), 0) FROM conversation WHERE session_id = ?)"
         )
         last_round, position = self._database.run(query, session_id, session_id)[0]
-        if before:
-            # What follows moves, so that the round has room before this one.
-            at = self._database.run("SELECT position FROM conversation WHERE seq = ?", before.user.seq)[0][0]
-            self.move(tx, session_id, at, 2 * MESSAGE_SPACE)
-            position = at - MESSAGE_SPACE
         seq, this = tx.next("conversation", len(messages)), last_round + 1
         added = [
             Message(

@@ -136,11 +136,6 @@ def _archive_and_restore(store: Store) -> Iterator[None]:
     store.archive.restore(["u5"])
 
 
-def _put_before(store: Store) -> Iterator[None]:
-    store.rounds.store("s1", "before it", "yes", at(1), "stop", before=store.messages.rounds("s1")[4])
-    yield
-
-
 def _replace_words(store: Store) -> Iterator[None]:
     (message,) = store.messages.with_ids(["u5"])
     with store.database.write() as tx:
@@ -153,9 +148,7 @@ def _erase(store: Store) -> Iterator[None]:
     yield
 
 
-@pytest.mark.parametrize(
-    "change", [_undo_and_redo, _hide_and_unhide, _archive_and_restore, _put_before, _replace_words, _erase]
-)
+@pytest.mark.parametrize("change", [_undo_and_redo, _hide_and_unhide, _archive_and_restore, _replace_words, _erase])
 def test_a_block_goes_with_the_first_change_of_one_of_its_messages(
     store: Store, teller: Teller, change: Callable[[Store], Iterator[None]]
 ) -> None:
