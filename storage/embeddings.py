@@ -60,11 +60,10 @@ _ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCounts:
-    """How many texts have a vector of the present model, still need one, and were set aside."""
+    """How many texts have a vector of the present model, and how many still need one."""
 
     vectors: int
     pending: int
-    set_aside: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +132,9 @@ class Embeddings:
     def counts(self, model: str) -> EmbeddingCounts:
         """How far the present model is."""
         query = (
-            "SELECT (SELECT count(*) FROM embedding WHERE model = ?),"
-            " (SELECT count(*) FROM pending WHERE failures < ?), (SELECT count(*) FROM pending WHERE failures >= ?)"
+            "SELECT (SELECT count(*) FROM embedding WHERE model = ?), (SELECT count(*) FROM pending WHERE failures < ?)"
         )
-        return EmbeddingCounts(*self._database.run(query, model, MOST_FAILURES, MOST_FAILURES)[0])
+        return EmbeddingCounts(*self._database.run(query, model, MOST_FAILURES)[0])
 
     def take_stock(self, model: str) -> Ids:
         """Ask for a vector of this model for every text that has none.

@@ -209,7 +209,7 @@ def test_a_text_waits_for_its_vector_from_the_commit_on(store: Store, teller: Te
     assert store.embeddings.waiting(9) == []
     assert store.embeddings.queue_effort() == (0, 0)
     counts = store.embeddings.counts(MODEL)
-    assert (counts.vectors, counts.pending, counts.set_aside) == (2, 0, 0)
+    assert (counts.vectors, counts.pending) == (2, 0)
     (row,) = store.embeddings.rows(MODEL, [spoken.user.text_id, "nobody"])
     assert (row.type, row.session_id, row.vector.tolist()) == ("conversation", "s1", [2.0] * 4)
     assert store.embeddings.take_stock(MODEL).tolist() == sorted(
