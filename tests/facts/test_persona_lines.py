@@ -93,7 +93,7 @@ def edited(
     """The persona after a model's reply, and why operations were refused."""
     operations = read_operations(json.dumps({"operations": deeds}, ensure_ascii=False)).operations
     editing = PersonaEditing(persona, evidence, [PIN], replace(on or grounds(), limit=size), language)
-    refused = editing.apply_operations(operations)
+    refused = [one for one in editing.apply_operations(operations) if not one.needless]
     # Every reason can be told to a model.
     assert all(one.reason in each.reasons for one in refused for each in TEMPLATES.values())
     return editing.finish(), [one.reason for one in refused]
@@ -808,11 +808,14 @@ def test_names_in_two_statements_or_of_an_owner_do_not_change_places(
         ("Tom, Anna's boss, hired Mara.", "Anna, Tom's boss, hired Mara."),
         ("陈默从机场被老友送走。", "老友被陈默从机场送走。"),
         ("陈默，老友的老板，来了。", "老友，陈默的老板，来了。"),
+        ("Anna still owes Tom £50.", "Tom owes Anna £50."),
+        ("Tom owes Anna £50.", "Anna still owes Tom £50."),
+        ("小雅一直照顾李昊。", "李昊照顾小雅。"),
     ],
 )
 def test_an_owner_or_a_name_that_changed_places_is_refused(said: str, swapped: str) -> None:
-    owes = fact("owes", said, "debt", said, subject="Josef")
-    language: Language = "en" if said.isascii() else "zh"
+    language: Language = "en" if "£" in said or said.isascii() else "zh"
+    owes = fact("owes", said, "debt", said, subject="Josef", persons=("小雅", "李昊"))
     names = MARA if language == "en" else CHEN
     assert added(swapped, owes, language=language, names=names) == ("", ["swapped"])
 
