@@ -45,6 +45,13 @@ _CHANGES = pattern_of(
     r"|现在|如今|改|换|搬|不再|不是|以前|之前|原来|后来|变|升|降|涨|起|其实|新|刚|开始|戒|停|成了|到了",
     re.IGNORECASE,
 )
+#: Words for what somebody keeps saying that they will do: nothing has changed by that.
+_SAYS_WILL = pattern_of(
+    r"\b(?:sa(?:id|ys?|ying)|sw(?:ore|ears?)|vow\w*|talk\w*)\b.*\b(?:will|'ll|going to|to|of|about)"
+    r" (?:quit|stop|start|giv|chang|switch|mov|leav|cut)\w*"
+    r"|[说嚷喊念叨][^，。]{0,8}[要想会](?:戒|停|换|搬|辞|改)",
+    re.IGNORECASE,
+)
 #: Words for what somebody has got but may not have yet, and for the day on which it begins.
 _GOT = pattern_of(
     r"\b(?:got|gets?|landed|accepted|offered|hired|found|signed)\b|拿到|得到|录取|录用|找到|签了|租到|买了|offer",
@@ -225,6 +232,7 @@ class _Comparison:
                 any(_is_said_with(fact, one) for one in values)
                 or _is_deed(fact, elsewhere=fact.text_id in self._elsewhere)
                 or self._goes_before_plan(fact)
+                or _SAYS_WILL.search(fact.restatement)
                 or (values and _is_death(fact))  # one dies once: what is said of it later is more of the same
             ):
                 self._new[fact.text_id] = replace(fact, single=False)
@@ -281,7 +289,7 @@ class _Comparison:
             self._note_place(one, settled[one.learned.number])
 
     def _as_agreed(self, fact: NewFact, known: Iterable[Fact]) -> NewFact:
-        """A fact from the day of what was announced for a day ahead, if it is about that: a pay agreed before the job."""
+        """A fact from the day of what is announced for a day ahead, if it is about that: the pay of a job to come."""
         there = [one for one in known if one.current and one.text_id != fact.text_id]
         ahead = [one for one in there if one.said < fact.said < one.start] if not (fact.start or fact.end) else []
         now = " ".join(one.restatement for one in known if one not in ahead)

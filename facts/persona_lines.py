@@ -505,7 +505,7 @@ class _Evidence:
 
 
 def _find_unsaid_stance(text: str, facts: Sequence[_Evidence]) -> Stance | None:
-    """How the fact that a text repeats most was said, where none was stated or planned and the text does not tell so."""
+    """How the fact that a text repeats most was said, where none was stated or planned and the text tells nothing."""
     weak = {one.fact.stance for one in facts}
     if not weak or "stated" in weak or "planned" in weak:
         return None

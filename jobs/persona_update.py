@@ -116,6 +116,8 @@ class PersonaUpdate:
         ]
         spoken = (messages[0].timestamp, messages[-1].timestamp) if messages else ("", "")
         shown = tuple(one for one in facts if one.fact.basis == "verified" or one.quotation)
+        if len(shown) < len(facts):
+            self._llm.log.info("persona %s: %d quoted facts without words", persona, len(facts) - len(shown))
         return Material(persona, shown, tuple(changes), spoken)
 
     def _find_changes(self, by: Sequence[Fact]) -> Iterable[Changed]:

@@ -1034,3 +1034,15 @@ def test_what_was_only_imagined_matters_least_and_no_kind_less_than_an_unknown_o
                                   "zh": [("白日梦", "joked"), ("爱好", "stated"), ("在读的书", "stated")]}[language]
     )  # fmt: skip
     assert daydream < hobby == other
+
+
+@pytest.mark.parametrize(
+    ("line", "wish", "guess", "language"),
+    [
+        ("Mara wants a telescope.", "Mara wants a telescope.", "Mara may get a bonus.", "en"),
+        ("陈默想要一台望远镜。", "陈默想要一台望远镜。", "陈默也许有年终奖。", "zh"),
+    ],
+)
+def test_a_line_is_marked_by_the_fact_that_it_repeats(line: str, wish: str, guess: str, language: Language) -> None:
+    facts = [fact("w", wish, "wish", "", stance="wished"), fact("g", guess, "money", "", stance="supposed")]
+    assert added(line, *facts, language=language, names=MARA if language == "en" else CHEN) == (line, [])

@@ -147,7 +147,8 @@ def test_a_line_of_which_the_day_is_past_says_that_it_does_not_tell_how_it_went(
     said, value, line, remark = {
         "en": ("My driving test is on May 7.", "driving test", "Driving test on 2026-05-07.",
                " [Driving test: was set for 2026-05-07; how it went is not said here]"),
-        "zh": ("我五月七号考驾照。", "考驾照", "2026-05-07 考驾照。", "【考驾照：原定 2026-05-07，后来怎样这里没有说】"),
+        "zh": ("我五月七号考驾照。", "考驾照", "2026-05-07 考驾照。",
+               "【考驾照：原定 2026-05-07，后来怎样这里没有说】"),
     }[life.language]  # fmt: skip
     spoken = life.say(said, FIRST)
     plan = {"stance": "planned", "start": "2026-05-07", "single": False}
