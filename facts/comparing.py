@@ -499,8 +499,9 @@ def _is_deed(fact: NewFact, *, elsewhere: bool) -> bool:
 
 
 def _with_day_ahead(fact: NewFact, listed: Iterable[NewFact]) -> NewFact:
-    """What was got and begins later, from the day that another fact of its note gives: a job, a home."""
-    if fact.start or fact.slot.attribute not in _TRIGGERS or not is_alone(fact) or not _GOT.search(fact.restatement):
+    """What was got and begins later, from the day that another fact of its note gives: a job, its pay, a home."""
+    got = fact.slot.attribute == "salary" or (fact.slot.attribute in _TRIGGERS and _GOT.search(fact.restatement))
+    if fact.start or not got or not is_alone(fact):
         return fact
     own = telling_terms(fact.subject)
     about = telling_terms(fact.restatement) - own

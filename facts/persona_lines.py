@@ -817,10 +817,13 @@ def _concerns_line(one: Fact, line: str, stated: Sequence[Fact], own: frozenset[
         return True
     bonds = (fact.value for fact in stated if fact.slot.attribute in BONDS and is_name(fact.value))
     said = normalize_text(one.restatement)
-    shared = telling_terms(line) & telling_terms(one.restatement) - own
+    wanted, told = telling_terms(line) - own, telling_terms(one.restatement) - own
+    shared = wanted & told
+    matter = shared - telling_terms(" ".join(latin_names(one.restatement)))  # York alone is no matter
     return (
         _is_in_line(one.value, line, own)
-        or 2 * len(shared) > len(telling_terms(line) - own)
+        or 2 * len(shared) > len(wanted)
+        or (2 * len(shared) >= len(told) and bool(matter))
         or any(is_named_in(normalize_text(name), said) for name in bonds)
     )
 

@@ -982,3 +982,19 @@ def test_what_somebody_keeps_saying_that_they_will_do_changes_nothing(fact: str,
         will = new_fact("will", "smoking", "quit", when, text=says)
         known = arrived([smokes, will]) if when.startswith("2025-04") else arrived([smokes], [will])
         assert (known["smokes"].current, known["will"].current) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("pays", "starts", "before"),
+    [
+        ("Mara's job at Osprey pays £44,000.", "Mara starts at Osprey on the 1st of September.", "Acme pays £38,500."),
+        ("陈默在溪山的月薪是31000元。", "陈默九月一日到溪山上班。", "建木每月给26000元。"),
+    ],
+)
+def test_the_pay_of_a_job_to_come_begins_with_the_job(pays: str, starts: str, before: str) -> None:
+    said = "2025-07-12T20:00:00+00:00"
+    pay = new_fact("pay", "salary", next(iter(find_numbers(pays))), said, text=pays)
+    start = new_fact("start", "plan", "", said, text=starts, stance="planned", start="2025-09-01")
+    now = new_fact("now", "salary", next(iter(find_numbers(before))), "2025-03-01T20:00:00+00:00", text=before)
+    known = arrived([now], [pay, start])
+    assert (known["now"].until, known["now"].replaced_by, known["pay"].start) == ("2025-09-01", "pay", "2025-09-01")

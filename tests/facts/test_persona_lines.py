@@ -1046,3 +1046,20 @@ def test_what_was_only_imagined_matters_least_and_no_kind_less_than_an_unknown_o
 def test_a_line_is_marked_by_the_fact_that_it_repeats(line: str, wish: str, guess: str, language: Language) -> None:
     facts = [fact("w", wish, "wish", "", stance="wished"), fact("g", guess, "money", "", stance="supposed")]
     assert added(line, *facts, language=language, names=MARA if language == "en" else CHEN) == (line, [])
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "new", "language"),
+    [
+        ("Mara's left knee twinges (2025-05-17).", "Mara's knee is fine.", "Mara's knee is fine.", "en"),
+        ("陈默的左膝盖有时会疼，医生说要少跑步。", "陈默的膝盖好了。", "陈默的膝盖好了。", "zh"),
+    ],
+)
+def test_a_short_fact_is_about_the_line_that_has_half_of_its_words(
+    line: str, said: str, new: str, language: Language
+) -> None:
+    names = MARA if language == "en" else CHEN
+    own = telling_terms(" ".join((*names.person, *names.companion)))
+    evidence = LineEvidence(line, ("old",), "2025-05-17", 5)
+    concerned, _ = find_concerning([evidence], {}, [fact("fine", said, "health", "fine")], (), own)
+    assert concerned[line] == {"fine"}
