@@ -818,6 +818,7 @@ def _concerns_line(one: Fact, line: str, stated: Sequence[Fact], own: frozenset[
     bonds = (fact.value for fact in stated if fact.slot.attribute in BONDS and is_name(fact.value))
     said = normalize_text(one.restatement)
     wanted, told = telling_terms(line) - own, telling_terms(one.restatement) - own
+    told = frozenset(term for term in told if not _GRAMMAR.search(term))
     shared = wanted & told
     matter = shared - telling_terms(" ".join(latin_names(one.restatement)))  # York alone is no matter
     return (
