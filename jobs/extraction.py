@@ -347,6 +347,7 @@ class Extraction:
         if work.imported or self._memory.sessions.is_of_program(work.messages[0].session_id):
             # What another program says of itself is not true of this companion.
             facts = tuple(fact for fact in checked.facts if fact.about != "companion")
+            checked.rejected["of another companion"] += len(checked.facts) - len(facts)
             checked = replace(checked, facts=facts)
         checked.rejected.update(drafts.rejected)
         if work.imported:
@@ -433,6 +434,8 @@ class Extraction:
         except (errors.ContentFiltered, errors.ContextTooLong, errors.BadReply) as fault:
             self._log.warning("what words say cannot be asked", exc_info=fault)
             return {}, frozenset()
+        asked = Counter(answers.get(number, "none") for number in range(1, len(candidates) + 1))
+        self._log.info("window %s: do its words say this? %s", window, dict(asked))
         open_too = (number - len(order) - 1 for number, answer in answers.items() if answer == "yes")
         return (
             {order[number - 1].text_id: answer for number, answer in answers.items() if number <= len(order)},
