@@ -16,8 +16,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import cache
+from itertools import zip_longest
 from typing import get_args
 
 from domain.matters import MAY_BE_OPEN, MatterKind, MatterStatus, NewMatter, OpenMatter, Precision
@@ -71,6 +72,8 @@ _DO_NOT_ASK = pattern_of(
 _IT = pattern_of(
     r"\b(?:please|it|that|this|again|any ?more|i'd|up)\b|[这那](?:个|件|些)?事?情?|它|以后|请|求你|好吗", re.IGNORECASE
 )
+#: Between the first and the last day of what takes several: "from the 16th to the 19th".
+_UNTIL = pattern_of(r"\s*(?:-|–|—|~|to|till?|until|through|到|至)\s*(?:the\s+)?", re.IGNORECASE)
 #: An expression that means a time before.
 _LAST = pattern_of(r"last|past|上", re.IGNORECASE)
 #: Words that are in many matters and tell none of them from another.
@@ -159,9 +162,11 @@ def _other_words(source: Source, words: str) -> str:
 def _due(text: str, said: datetime) -> tuple[str, str, Precision] | None:
     """The first time at or after it was said that some words name; None if there is none."""
     found = read_times(text, said.date())[:_MOST_TIMES]
-    for one in found:
+    for one, then in zip_longest(found, found[1:]):
         if one.recurrence or not (ahead := _ahead(one, text, said.date())):
             continue
+        if then and _UNTIL.fullmatch(text, one.end, then.start):
+            ahead = replace(ahead, last=_end(then, text, ahead))
         at = next((each.hours for each in found if each.hours and each.hours[0] == each.hours[1]), None)
         if ahead.days == 1 and at:
             moment = datetime.combine(ahead.first, at[0]).isoformat(timespec="minutes")
@@ -196,6 +201,14 @@ def _ahead(one: TimeExpression, text: str, said: date) -> TimeRange | None:
         return replace(one.meant, last=later) if one.kind == "weekday" else one.meant
     ranges = [each for each in (one.meant, *one.possible) if each and not each.yearly and each.last >= said]
     return min(ranges, key=lambda each: each.first, default=None)
+
+
+def _end(last: TimeExpression, text: str, first: TimeRange) -> date:
+    """The last day of what begins on a first one: of a weekday the next from there on."""
+    if last.kind == "weekday" and last.possible:
+        return first.first + timedelta((last.possible[0].first - first.first).days % 7)
+    end = _ahead(last, text, first.first)
+    return end.last if end else first.last
 
 
 def _key_terms(text: str, said: date) -> tuple[str, ...]:

@@ -669,6 +669,21 @@ def test_what_comes_up_again_takes_the_place_of_the_older_one_and_stays_dropped_
 BERLIN, AUCKLAND, HONOLULU = (ZoneInfo(name) for name in ("Europe/Berlin", "Pacific/Auckland", "Pacific/Honolulu"))
 
 
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("Theo stays with me from the 23rd to the 26th.", "2026-11-26"),
+        ("I'm in Rome from next Monday until Thursday.", "2026-11-26"),
+        ("23号到26号去上海。", "2026-11-26"),
+        ("I fly on the 23rd, and to the dentist on the 26th.", "2026-11-23"),
+    ],
+)
+def test_what_takes_several_days_is_asked_about_when_the_last_is_past(text: str, last: str) -> None:
+    (found,) = said(text, opens="2026-11-17T09:00:00+01:00")
+    assert (found.due_from, found.due_to) == ("2026-11-23", last)
+    assert found.next_review == ("2026-11-23" if last == "2026-11-23" else "2026-11-27")
+
+
 def open_matter(**given: Any) -> OpenMatter:
     """An event of 20 November 2026, unless something else is given."""
     usual = OpenMatter(1, "event", "m1", 1, "user", "2026-11-16T20:00:00+01:00", "I have an exam on Friday.", "2026-11-20",
