@@ -200,11 +200,12 @@ class Memory:
     def _open_search(self) -> _Search:
         from recall.keywords import ArchivedMemories
         from recall.retriever import OwnMemories, Retriever
-        from storage.vectors.indexing import Indexing
+        from storage.vectors.indexing import Indexing, PendingEmbedder
 
         vectors = open_vectors(self._place, self._of, self._log)
         embeddings = self._of.index.embeddings
-        index = Indexing(embeddings, vectors, self._embedder, self._key_of, self._log, workers=self._workers)
+        pending = PendingEmbedder(embeddings, self._embedder, self._key_of, self._log)
+        index = Indexing(embeddings, vectors, pending, self._log, workers=self._workers)
         own = OwnMemories(self._of, vectors, self._embedder, self._log, find_asked_slots)
         external = (self.external,) if self.external else ()
         return _Search(vectors, index, own, Retriever(own, *external, ArchivedMemories(self._of)))
@@ -323,8 +324,8 @@ class Memory:
 
         One without rounds, or with a message that waits for its reply, is not idle.
         """
-        last = self.messages.rounds(session_id, 1)
-        if not after or not last or self.sessions.in_flight(session_id):
+        last = self.messages.rounds(session_id, 1) if after else ()
+        if not last or self.sessions.in_flight(session_id):
             return False
         return now - datetime.fromisoformat(last[-1].assistant.timestamp) >= after
 

@@ -61,11 +61,10 @@ _ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCounts:
-    """How many texts have a vector of the present model, still need one, and were set aside."""
+    """How many texts have a vector of the present model, and how many still need one."""
 
     vectors: int
     pending: int
-    set_aside: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +133,9 @@ class Embeddings:
     def counts(self, model: str) -> EmbeddingCounts:
         """How far the present model is."""
         query = (
-            "SELECT (SELECT count(*) FROM embedding WHERE model = ?),"
-            " (SELECT count(*) FROM pending WHERE failures < ?), (SELECT count(*) FROM pending WHERE failures >= ?)"
+            "SELECT (SELECT count(*) FROM embedding WHERE model = ?), (SELECT count(*) FROM pending WHERE failures < ?)"
         )
-        return EmbeddingCounts(*self._database.run(query, model, MOST_FAILURES, MOST_FAILURES)[0])
+        return EmbeddingCounts(*self._database.run(query, model, MOST_FAILURES)[0])
 
     def take_stock(self, model: str) -> Ids:
         """Ask for a vector of this model for every text that has none.
@@ -354,11 +352,11 @@ class TextIndex:
             self.words.remove(tx, "fact", [number for number, _ in facts])
         self.words.add(tx, "fact", [(number, self.tokens(text)) for number, text in facts if text])
 
-    def embed_again(self, tx: Transaction, text_ids: Iterable[str], kind: Kind = "conversation") -> None:
-        """Make the vectors of texts again whose key has changed."""
+    def embed_again(self, tx: Transaction, text_ids: Iterable[str]) -> None:
+        """Make the vectors of messages again whose key has changed."""
         wanted = list(text_ids)
         archived = self.archived_among(wanted)
-        self.embeddings.enqueue(tx, [(one, kind) for one in wanted if one not in archived])
+        self.embeddings.enqueue(tx, [(one, "conversation") for one in wanted if one not in archived])
 
     def archived_among(self, names: Sequence[str]) -> set[str]:
         """Which of these messages or sessions are archived out of the search."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
@@ -22,7 +22,7 @@ from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionC
 from domain.patterns import pattern_of
 from domain.recollection import FactFilter
 from language.scripts import is_unspaced
-from language.words import is_name
+from language.words import is_name, latin_names
 from storage.engine import EACH, Database, Row
 from storage.messages import UNREAD, Messages
 
@@ -76,6 +76,9 @@ def renaming_of(corrected: CorrectedValue) -> Renaming | None:
     "My boss is Tom, not Gareth" is about two people, "she is called Annika, not Annette" about one.
     """
     wrong, right = (_BEHIND_NAME.sub("", value).strip() for value in (corrected.wrong, corrected.right))
+    if not is_name(wrong) and _MISNAMED.search(corrected.statement):
+        # The fact that the name was wrong in is about something else: the statement gives both names.
+        wrong = next(_names_like(right, corrected.statement), wrong)
     if not (is_name(wrong) and is_name(right)) or wrong == right:
         return None
     alike = _are_alike(wrong.casefold(), right.casefold())
@@ -133,6 +136,17 @@ def _are_alike(one: str, other: str) -> bool:
     if any(map(is_unspaced, one + other)):
         return len(one) == len(other) and any(a == b for a, b in zip(one, other, strict=True))
     return one[:3] == other[:3] or SequenceMatcher(None, one, other).ratio() >= _ALIKE
+
+
+def _names_like(name: str, text: str) -> Iterator[str]:
+    """The names in a text that are nearly this one: of as many characters, where words do not stand apart."""
+    if not any(map(is_unspaced, name)):
+        yield from (one for one in latin_names(text) if one not in name and _are_alike(one.casefold(), name.casefold()))
+        return
+    for at in range(len(text) - len(name) + 1):
+        one = text[at : at + len(name)]
+        if one[:1] == name[:1] and one != name and is_name(one):
+            yield one
 
 
 def _is_named(name: str, text: str) -> bool:
@@ -375,7 +389,7 @@ class Facts:
     def _find_renaming(self, corrected: CorrectedValue) -> Renaming | None:
         """What a correction does to a name, unless several are called by it."""
         name = renaming_of(corrected)
-        return name if name and not self._is_shared(corrected) else None
+        return name if name and not self._is_shared(corrected, name.wrong) else None
 
     def _group_by(
         self, column: Literal["text_id", "seq", "session_id"], values: Sequence[_Key]
@@ -407,15 +421,16 @@ class Facts:
             facts = [with_right_names(fact, names) for fact in facts]
         return [*zip(facts, rows, strict=True)]
 
-    def _is_shared(self, corrected: CorrectedValue) -> bool:
+    def _is_shared(self, corrected: CorrectedValue, wrong: str) -> bool:
         """Whether somebody else is called by the name that was wrong."""
         query = (
             "SELECT slot_subject, slot_attribute, value FROM fact WHERE slot_subject = ? AND window_id <> ''"
             " AND corrected = 0 AND stance = 'stated' AND said <= ?"
         )
         rows = self.database.run(query, corrected.slot.subject, corrected.said)
-        named = {Slot(row[0], row[1]) for row in rows if row[2] == corrected.wrong} - {corrected.slot}
-        return any(slot.attribute in _CALLED - {"name", "nickname"} for slot in named)
+        named = {Slot(row[0], row[1]) for row in rows if row[2] == wrong} - {corrected.slot}
+        others = [slot for slot in named if slot.attribute in _CALLED - {"name", "nickname"}]
+        return len(others) > (corrected.wrong != wrong)
 
 
 @dataclass(frozen=True)

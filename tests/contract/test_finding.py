@@ -145,11 +145,6 @@ def _archive_and_restore(store: Store) -> Iterator[None]:
     store.archive.restore(["u5"])
 
 
-def _put_before(store: Store) -> Iterator[None]:
-    store.rounds.store("s1", "before it", "yes", at(1), "stop", before=store.messages.rounds("s1")[4])
-    yield
-
-
 def _replace_words(store: Store) -> Iterator[None]:
     (message,) = store.messages.with_ids(["u5"])
     with store.database.write() as tx:
@@ -162,9 +157,7 @@ def _erase(store: Store) -> Iterator[None]:
     yield
 
 
-@pytest.mark.parametrize(
-    "change", [_undo_and_redo, _hide_and_unhide, _archive_and_restore, _put_before, _replace_words, _erase]
-)
+@pytest.mark.parametrize("change", [_undo_and_redo, _hide_and_unhide, _archive_and_restore, _replace_words, _erase])
 def test_a_block_goes_with_the_first_change_of_one_of_its_messages(
     store: Store, teller: Teller, change: Callable[[Store], Iterator[None]]
 ) -> None:
@@ -228,7 +221,7 @@ def test_a_text_waits_for_its_vector_from_the_commit_on(store: Store, teller: Te
     assert store.embeddings.waiting(9) == []
     assert store.embeddings.queue_effort() == (0, 0)
     counts = store.embeddings.counts(MODEL)
-    assert (counts.vectors, counts.pending, counts.set_aside) == (2, 0, 0)
+    assert (counts.vectors, counts.pending) == (2, 0)
     (row,) = store.embeddings.rows(MODEL, [spoken.user.text_id, "nobody"])
     assert (row.type, row.session_id, row.vector.tolist()) == ("conversation", "s1", [2.0] * 4)
     assert store.embeddings.take_stock(MODEL).tolist() == sorted(
