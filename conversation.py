@@ -482,21 +482,23 @@ class Conversation:
     def _near(self) -> tuple[OpenMatter, ...]:
         """What is near in time and was in no prompt yet, and not in what the companion said first.
 
-        It is read again for each prompt, since its words may be hidden or erased by then; not once there is none.
+        It is read again for each prompt, since its words may be hidden, erased or read by then; not once there is none.
         """
         if self._nothing_near or self._unwritten is not None:
             return ()
         near: list[OpenMatter] = []
-        waiting = self.memory.matters.with_status(OPEN)
+        said = {one.number for one in self.greeting.matters} if self.greeting else set()
+        waiting = [one for one in self.memory.matters.with_status(OPEN) if one.number not in said]
         if waiting:
             from facts.openings import coming_up
 
-            now, said = self._clock(), {one.number for one in self.greeting.matters} if self.greeting else set()
+            now = self._clock()
+            waiting = coming_up(waiting, now) or [one for one in waiting if "unclear" in one.yearly]
             # What was said since, also in the last turn, may have settled it, or named its calendar.
-            if coming_up(waiting, now) or any("unclear" in one.yearly for one in waiting):
+            if waiting:
                 open_now = self.memory.open_matters(now, to_bring_up=True)
                 near = [one for one in coming_up(open_now, now) if one.number not in said]
-        self._nothing_near = not near
+        self._nothing_near = not waiting
         return tuple(near[:_MOST_NEAR])
 
     # -- a turn ------------------------------------------------------------------------------------------------

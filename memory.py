@@ -431,12 +431,12 @@ class Memory:
             search.index.start()
             search.own.warm()
             search.index.await_open(_OPENING)
+        asked = RecallRequest(queries, session_id, now, limits, recent=recent, gated=gated, apart=apart)
         with self._of.database.reading():
-            self._of.database.ahead(lambda: self.messages.context(session_id), *search.own.reads(session_id))
-            rounds = self.messages.context(session_id) if besides_context else ()
-            in_context = [message.seq for spoken in rounds for message in spoken.messages]
-            hidden = None if besides_session else in_context
-            asked = RecallRequest(queries, session_id, now, limits, hidden, recent, gated=gated, apart=apart)
+            self._of.database.ahead(lambda: self.messages.context(session_id), *search.own.reads(asked))
+            if not besides_session:
+                rounds = self.messages.context(session_id) if besides_context else ()
+                asked = replace(asked, hidden=[message.seq for spoken in rounds for message in spoken.messages])
             return self._with_clients(search.retriever.recall(asked))
 
     def _with_clients(self, found: Recollection) -> Recollection:

@@ -15,9 +15,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from domain.indexes import VectorRow
+from domain.indexes import LITTLE, VectorRow
 from domain.quotations import own_words
 from domain.records import Kind, Message, Summary
+from language.scripts import says_little
 from storage.engine import EACH, Database, Row, Transaction, WordIndex, read_meta, set_meta
 
 if TYPE_CHECKING:
@@ -319,8 +320,12 @@ class TextIndex:
             shown = [message for message in shown if message.text_id not in archived]
             self.words.remove(tx, "message", [message.seq for message in shown])
         # A message is found by its own words, and by the name of whoever else said it.
-        words = [(message.seq, f"{message.speaker}\n{own_words(message)}".strip()) for message in shown]
-        self.words.add(tx, "message", [(seq, self.tokens(text)) for seq, text in words])
+        rows = []
+        for message in shown:
+            own = own_words(message)
+            found = self.tokens(f"{message.speaker}\n{own}".strip())
+            rows.append((message.seq, [*found, LITTLE] if says_little(own) else found))
+        self.words.add(tx, "message", rows)
         self.embeddings.enqueue(tx, [(message.text_id, "conversation") for message in shown], new=new)
 
     def remove_messages(self, tx: Transaction, messages: Sequence[Message]) -> None:

@@ -484,6 +484,11 @@ class Summaries:
                 found.update({row[0]: row[1] for row in self._database.run(query.format(column), keys)})
         return found
 
+    def sessions_after(self, seq: int) -> dict[int, int]:
+        """Session numbers by the number of their summary, of those after this one."""
+        query = "SELECT m.seq, s.number FROM summary m JOIN session s ON s.session_id = m.session_id WHERE m.seq > ?"
+        return {row[0]: row[1] for row in self._database.run(query, seq)}
+
     def replace(self, tx: Transaction, session_id: str, new: NewSummary, upto: int) -> None:
         """A summary made from the rounds up to ``upto`` in place of the present one, if any."""
         self._delete_row(tx, self.of(session_id))

@@ -18,6 +18,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 from domain.errors import UsageError
@@ -541,13 +542,21 @@ class Voice:
         rows = self._database.run(query, self._last() if changed else state.since, _LOOKED_AT)
         return _choose([message_of(row) for row in rows][::-1], text)
 
-    def replies(self, saving: str) -> list[Message]:
-        """The last whole replies, of saved sessions and of the one that is being saved, oldest first."""
+    def replies(self, saving: str) -> list[tuple[Message, str]]:
+        """The last whole replies, of saved sessions and of the one that is being saved, oldest first.
+
+        Each with what the person said next, "" where that is nothing.
+        """
         query = (
-            f"{_FROM} WHERE c.role = 'assistant' AND c.finish = 'stop' AND {_SPOKEN}"
+            f"{_FROM} WHERE c.finish = 'stop' AND {_SPOKEN}"
             " AND (s.status = 'archived' OR s.session_id = ?) ORDER BY c.seq DESC LIMIT ?"
         )
-        return [message_of(row) for row in self._database.run(query, saving, _REPLIES)][::-1]
+        rows = [message_of(row) for row in self._database.run(query, saving, 2 * _REPLIES)][::-1]
+        return [
+            (one, then.words if then and then.role == "user" and then.session_id == one.session_id else "")
+            for one, then in zip_longest(rows, rows[1:])
+            if one.role == "assistant"
+        ][-_REPLIES:]
 
     def _put(self, state: VoiceState) -> None:
         set_meta(self._database, _VOICE, json.dumps(asdict(state)))

@@ -9,6 +9,7 @@ from datetime import date
 import numpy as np
 import pytest
 
+from domain.indexes import MARKS
 from storage.messages import MessageColumns
 from tests.contract.stores import Store, Teller, at, holding, with_files
 
@@ -72,6 +73,14 @@ def test_what_recall_reads_by_number_agrees_with_what_was_said(store: Store, tel
     assert store.summaries.of_sessions([n for n in numbers.values() if n]) == {numbers["s2"]: summary}
     by_both = store.summaries.sessions_of(seqs=[summary.seq], text_ids=[summary.text_id])
     assert by_both == {summary.seq: numbers["s2"], summary.text_id: numbers["s2"]}
+    assert store.summaries.sessions_after(summary.seq - 1) == {summary.seq: numbers["s2"]}
+    assert store.summaries.sessions_after(summary.seq) == {}
+
+
+def test_each_message_bears_the_marks_of_what_it_is(store: Store, teller: Teller) -> None:
+    teller.say("s1", "Is it so?", "It is, as far as anybody who was there at that time of the year could tell.")
+    asks, little = (1 << MARKS.index(mark) for mark in ("@asks", "@little"))
+    assert list(store.messages.columns_after(0, 9).marks) == [asks | little, 0]
 
 
 #: Numbers of messages in a block.
@@ -197,6 +206,9 @@ def test_a_fact_finds_its_turns_and_goes_with_any_of_them(store: Store, teller: 
     store.at(at(5)).naming("f1").learn_key("s1", "plays the violin", [first.user.seq, second.user.seq])
     (fact,) = store.words.postings("fact", ("violin",), 9)["violin"].seqs.tolist()
     assert set(store.facts.messages_of([fact])) == {(fact, first.user.seq), (fact, second.user.seq)}
+    rests_on = [first.user.seq, second.user.seq]
+    assert [one.tolist() for one in store.facts.messages_after(fact - 1)] == [[fact] * 2, rests_on]
+    assert [one.tolist() for one in store.facts.messages_after(fact)] == [[], []]
     store.rounds.undo("s1", 1)
     assert store.words.postings("fact", ("violin",), 9)["violin"].seqs.tolist() == []
     assert store.facts.messages_of([fact]) == []

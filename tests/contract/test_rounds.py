@@ -468,12 +468,13 @@ def test_the_replies_that_show_the_manner_are_those_of_saved_sessions_and_of_the
     voice = Voice(store.of.database)
     teller.say("s1", "Hello.", "Rain again.")
     assert voice.replies("s2") == []
-    assert [one.words for one in voice.replies("s1")] == ["Rain again."]
+    assert [one.words for one, _ in voice.replies("s1")] == ["Rain again."]
     store.opening("s2").rounds.save("s1", teller.summary("rain"), {})
     for number in range(60):
         teller.say("s2", "Hello.", f"Day {number}.")
-    assert [one.words for one in voice.replies("")] == ["Rain again."]
-    assert [one.words for one in voice.replies("s2")] == [f"Day {number}." for number in range(60)]
+    assert [(one.words, then) for one, then in voice.replies("")] == [("Rain again.", "")]
+    found = [*((f"Day {number}.", "Hello.") for number in range(59)), ("Day 59.", "")]
+    assert [(one.words, then) for one, then in voice.replies("s2")] == found
 
 
 def test_which_model_talks_is_followed_and_replies_that_were_taken_well_are_its_examples(
