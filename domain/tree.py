@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -104,17 +103,6 @@ class Page:
     def text(self) -> str:
         """The page as it is read."""
         return "\n".join(sentence for sentence, _ in self.sentences)
-
-
-@dataclass(frozen=True, slots=True)
-class NewChapter:
-    """A chapter to be stored, with its ``members`` as they were read."""
-
-    text_id: str
-    height: int
-    members: Sequence[Member]
-    text: str
-    session_id: str = ""
 
 
 #: What happens beyond the limit: "fade" archives (removes from the indexes), "delete" erases.
