@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal, NamedTuple
 
 #: A turn; a session, or a group of turns within one; a group of sessions, or of such groups.
@@ -81,11 +80,6 @@ class Chapter:
     def title(self) -> str:
         """Its first line."""
         return self.text.strip().partition("\n")[0].strip()
-
-    @property
-    def days(self) -> int:
-        """How many days it covers."""
-        return (datetime.fromisoformat(self.end).date() - datetime.fromisoformat(self.start).date()).days + 1
 
 
 @dataclass(frozen=True, slots=True)
