@@ -20,7 +20,7 @@ from domain.patterns import pattern_of
 from domain.records import Message
 from facts.ages import birth_years, dated_age
 from facts.by_hand import attribute_words
-from facts.cues import asks_openly, ends_or_denies, is_question
+from facts.cues import asks_openly, ends_or_denies, is_denial, is_question
 from facts.drafts import FactDraft, NoteDraft, QuoteDraft
 from facts.evidence import (
     Sentence,
@@ -305,7 +305,9 @@ class _Checking:
         if is_in_first_person(claim.text):
             return "pronoun"
         answered = () if claim.about == "companion" else self._window.find_answered(sources)
-        basis = self._with_right_figures(claim, sources, answered)
+        # What is denied is of a day in the question that was answered with no.
+        asked = self._window.before(sources) if is_denial(claim.text) else answered
+        basis = self._with_right_figures(claim, sources, asked)
         lenders = self._find_names(claim, sources) if not isinstance(basis, str) else None
         if isinstance(basis, str) or lenders is None:
             return basis if isinstance(basis, str) else "name"
@@ -341,13 +343,13 @@ class _Checking:
         return wrong_figure(claim.text, Figures(source.figures for source in sources)) != ""
 
     def _with_right_figures(
-        self, claim: _Claim, sources: tuple[Source, ...], answered: tuple[Source, ...]
+        self, claim: _Claim, sources: tuple[Source, ...], before: tuple[Source, ...]
     ) -> _Basis | str:
         """A claim with the figures of its words, or which figure is wrong and cannot be put right."""
         said = sources[-1].said
-        key = tuple(source.place for source in (*sources, *answered))
+        key = tuple(source.place for source in (*sources, *before))
         if key not in self._figures:
-            texts = [TextFigures(one.text, said) for one in answered]
+            texts = [TextFigures(one.text, said) for one in before]
             # Whoever tells of a text that they pass on takes its figures from there.
             texts += [TextFigures(source.message.words, said) for source in sources if source.spoken_by_person]
             self._figures[key] = Figures((*(source.figures for source in sources), *texts))
@@ -391,19 +393,16 @@ class _Checking:
             return "polarity", claim.stance
         others = [name for name in self._find_people(claim) if name not in self._own]
         tops = [sentence for sentence, score in best if score == best[0][1]]
-        spoken = any(source.message.speaker and source.is_said_by(claim.subject) for source in sources)
-        subject = claim.draft.subject if claim.draft and not spoken else ""  # who speaks of oneself needs no name
-        said = " ".join(each.text for each in (quoted or [each for source in sources for each in source.sentences]))
-        if fault := find_fault(
-            claim.text, subject, claim.about, others, tops, self._around, said, [quote.words for quote in claim.quotes]
-        ):
+        words = [quote.words for quote in claim.quotes]
+        if fault := find_fault(claim.text, claim.about, others, tops, self._around, words):
             return fault, claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         best = best_sentences(wanted, own) or best
         if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):
             return "", "stated"
-        return "", weakest_stance(wanted, best, of_companion)
+        denied = is_denial(claim.text)
+        return "", weakest_stance(wanted, best, of_companion=of_companion, denied=denied)
 
     def _may_say(
         self, claim: _Claim, wanted: frozenset[str], sources: Sequence[Source], answered: Sequence[Source]
