@@ -353,14 +353,16 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
     """Whether a number counts other things than in the sentences: "67th floor" from "third floor, 67 steps"."""
     stated = _counts(statement)
     said: dict[str, set[int]] = defaultdict(set)
-    for sentence in sentences:
-        for noun, numbers in _counts(sentence).items():
-            said[noun] |= numbers
+    for noun, numbers in (each for sentence in sentences if stated for each in _counts(sentence).items()):
+        said[noun] |= numbers
+    others = [numbers for noun, numbers in stated.items() if noun in said and not numbers & said[noun]]
+    if not others:
+        return False
     # "80 pages, I'm at 52" does not say what the 52 are.
     whole = " ".join(sentences).casefold()
     given = find_numbers(_COUNTED.sub(" ", whole)) | derived_numbers(whole, find_numbers(whole))
     bare = {int(each) for each in given if each.isdecimal()}
-    return any(noun in said and not numbers & (said[noun] | bare) for noun, numbers in stated.items())
+    return any(not numbers & bare for numbers in others)
 
 
 def _counts(text: str) -> Mapping[str, set[int]]:
