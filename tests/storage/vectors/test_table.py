@@ -259,6 +259,9 @@ def test_among_many_rows_the_nearest_are_found_by_their_signs(monkeypatch: pytes
         assert [one[0] for one in exactly[:5]] == [one[0] for one in likely[:5]]
     assert all(500 <= rows < 1_000 for rows in compared), "ten for each that is wanted, and equals"
     assert {found[0] for found in many.search(queries[:1], None, count)[0]} == {*ids} - {"t4", "t2999"}
+    compared.clear()
+    many.search(queries * (np.arange(dimension) % 3 == 0), None, 50)
+    assert compared == [count - 2], "all where most numbers are zero"
 
 
 def test_a_type_that_outgrows_memory_is_searched_on_disk(tmp_path: Path, log: logging.Logger) -> None:
