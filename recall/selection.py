@@ -124,17 +124,6 @@ class _Laid:
     cost: Mapping[int, int]
 
 
-def cut(scores: Sequence[float], count: int, *, share: float) -> int:
-    """How many scores, best first, are kept: at most ``count``, none below ``share`` of the best.
-
-    Scores are above zero for what stands out at all.
-    """
-    if not scores:
-        return 0
-    floor = scores[0] * share
-    return sum(score >= floor for score in scores[:count])
-
-
 @dataclass(frozen=True)
 class Selector:
     """Reads what is selected from the archive; what is no longer there is left out.
@@ -188,7 +177,9 @@ class Selector:
         """The rows of the best turns, best first; each counts with the question that found it best.
 
         What the input found alone beside what came before it counts a little more: what both find is the likelier.
-        The best turn for each name in the input is never cut: a message may be about several.
+        With ``cutting``, none is below the ``share`` of the best. What the input found alone is measured by the best of
+        that, for what came before may be of another matter. The best turn for each name in the input is never cut: a
+        message may be about several.
         """
         best: dict[int, _Best] = {}
         for found in searches:
@@ -204,10 +195,14 @@ class Selector:
                 score, where, place = best[row]
                 best[row] = _Best(score + _BOTH * float(scores[at]), where, place)
         order = sorted(best, key=lambda row: (-best[row].score, self._place_of(row)))[: self.limits.messages]
-        if self.cutting:
-            count = cut([best[row].score for row in order], len(order), share=self.limits.share)
-            order = [*dict.fromkeys([*order[:count], *(row for found in searches for row in _named(found, order))])]
-        return {row: best[row] for row in order}
+        weak = set[int]()
+        for found in searches if self.cutting else ():
+            own = [row for row in order if best[row].found is found]
+            measure = own if found.searched.asked.alone else order
+            weak.update(row for row in own if best[row].score < self.limits.share * best[measure[0]].score)
+        for found in searches if weak else ():
+            weak.difference_update(_named(found, order))
+        return {row: best[row] for row in order if row not in weak}
 
     def read_ahead(self, searches: Sequence[RankedSearch], also: Sequence[int]) -> None:
         """Read what ``select`` mostly reads, and the messages ``also``; for ``Database.ahead``."""

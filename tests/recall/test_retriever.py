@@ -175,6 +175,12 @@ def test_each_name_in_a_message_brings_the_best_that_is_known_of_it_however_far_
     assert len(life.recall(asked.replace("Biscuit", "it"), limits=most).ranked) == 1
 
 
+def test_what_a_remark_brings_is_not_measured_by_what_the_talk_before_it_brings(life):
+    before = "I cooked ramen for twelve people. The broth took two days, twelve people ate ramen."
+    found = life.recall(before, "My sister has moved.", limits=replace(LIMITS, share=0.99)).ranked
+    assert {"older-0u", "old-3u"} == set(found)
+
+
 def test_a_reply_without_words_is_nothing_that_a_message_is_compared_with(life):
     before = life.store.of.messages.columns_after(0, 100).seq
     life.live("silent", [("The piano is out of tune.", "")], NOW - timedelta(days=1))
