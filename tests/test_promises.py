@@ -13,7 +13,8 @@ import pytest
 
 from conversation import Replied
 from domain import errors
-from domain.events import TextDelta
+from domain.events import Notice, TextDelta
+from domain.recollection import Recollection
 from domain.workers import CancelToken
 from jobs.saving import Stage
 from storage.programs import FolderLock
@@ -231,6 +232,17 @@ def test_p9_words_serve_while_the_embedding_server_is_away(tmp_path, server, clo
         assert [event.key for event in events if hasattr(event, "key")] == ["recall.degraded"]
         more = list(second.talk.turn("And who paddles the canoe?", CancelToken()))
         assert [event.key for event in more if hasattr(event, "key")] == []
+
+
+def test_p9_an_index_that_opens_behind_the_start_is_told_of_by_the_second_turn_that_misses_it(
+    tmp_path, server, clock, new_id, log, monkeypatch
+):
+    with house(tmp_path, server, clock, new_id, log) as first:
+        monkeypatch.setattr(first.memory, "recall", lambda *_, **__: Recollection(degraded=("index",)))
+        told = [list(first.talk.turn(text, CancelToken())) for text in ("one", "two", "three")]
+        assert [[event.key for event in events if isinstance(event, Notice)] for events in told] == [
+            [], ["recall.degraded"], []
+        ]  # fmt: skip
 
 
 def test_p12_a_second_program_is_told_who_holds_the_directory(tmp_path, clock):
