@@ -736,13 +736,14 @@ def _score_known(
     return scores
 
 
-def _counts_from(new: NewFact, known: Fact) -> str:
+def _counts_from(new: NewFact, known: Fact | NewFact) -> str:
     """When a change takes effect: when the new fact starts or ended, but not before the known one started."""
     begins = _over_since(new) or new.start or new.said
     # A plan, or what was awaited until a day, is over once it is known what comes of it.
     awaited = known.slot != new.slot and known.end > known.said[: len(known.end)]
     is_news = (known.stance == "planned" or known.slot.attribute in EVENTS or awaited) and new.said < begins
-    return new.said if is_news or begins < known.since else begins
+    since = known.since if isinstance(known, Fact) else known.start or known.said
+    return new.said if is_news or begins < since else begins
 
 
 def _over_since(new: NewFact) -> str:

@@ -111,7 +111,7 @@ class ChapterWriter:
     # -- what is due ---------------------------------------------------------------------------------------------
 
     def _find_due(self, *, only_past: bool = False) -> Iterator[_Due]:
-        if self._llm.describe().demo:
+        if self._llm.described.demo:
             return
         left = self._memory.imports.remaining_backlog()
         waits = left.resting or left.calls_today >= self._llm.settings.import_calls

@@ -91,7 +91,8 @@ class _Work:
     """What stays the same through all calls for a window.
 
     ``known`` are the current facts before it, and all that are in the slots of the new ones. ``open`` is all that was
-    open before it, nothing where it is ``imported``: what another program exported opens and settles nothing.
+    open before it, nothing where it is ``imported``: what another program exported opens and settles nothing. ``later``
+    is what its session goes on with.
     """
 
     messages: Sequence[Message]
@@ -102,6 +103,7 @@ class _Work:
     language: Language
     open: Sequence[OpenMatter] = ()
     imported: bool = False
+    later: Sequence[Message] = ()
 
     @property
     def window(self) -> Window:
@@ -127,22 +129,6 @@ class _Open:
     matters: Sequence[NewMatter] = ()
     settled: Mapping[int, MatterStatus] = field(default_factory=dict)
     shown: frozenset[int] = frozenset()
-
-
-def next_window(
-    memory: Memory, session_id: str, size: int, *, all_of_it: bool = False, only: Container[str] | None = None
-) -> list[Message]:
-    """The unread messages of a session to read next, of ``only`` these: a full window that has left the context.
-
-    With ``all_of_it`` those in the context as well, also if they fill no window.
-    """
-    unread = [message for message in memory.messages.unread(session_id) if only is None or message.text_id in only][
-        :size
-    ]
-    if all_of_it:
-        return unread
-    window = [message for message in unread if message.compacted]
-    return window if len(window) == size else []
 
 
 def only_notices(events: Generator[ExtractionEvent, None, bool]) -> Generator[Notice, None, bool]:
@@ -187,7 +173,7 @@ class Extraction:
         size = self._llm.settings.window_size
         if all_of_it and only is None and most_calls is None:
             self._read_ahead(session_id, size, cancel)
-        while window := next_window(self._memory, session_id, size, all_of_it=all_of_it, only=only):
+        while window := self._memory.messages.next_window(session_id, size, all_of_it=all_of_it, only=only):
             if allowed is not None and self.calls + _CALLS_A_WINDOW > allowed:
                 return False
             extracted = yield from self._extract_window(window, cancel)
@@ -228,13 +214,14 @@ class Extraction:
             one for one in self._memory.messages.of_session(messages[0].session_id) if not one.hidden and not one.demo
         ]
         before = [one for one in said if one.position < messages[0].position]
-        after = [one for one in said if one.position > messages[-1].position and one.role == "user"][:_AFTER]
+        later = [one for one in said if one.position > messages[-1].position]
+        after = [one for one in later if one.role == "user"][:_AFTER]
         following = [one for one in after if _MAY_ASK_TO_FORGET.search(one.words)]
         overlap, names = self._llm.settings.window_overlap, names_of_both(known, self._llm.settings)
         imported = self._memory.sessions.was_imported(messages[0].session_id)
         return _Work(
             messages, before[len(before) - overlap :] if overlap < len(before) else before, following, known, names,
-            self._memory.language(), [] if imported else self._memory.matters.with_status(MAY_BE_OPEN), imported,
+            self._memory.language(), [] if imported else self._memory.matters.with_status(MAY_BE_OPEN), imported, later,
         )  # fmt: skip
 
     def _extract_window(
@@ -437,7 +424,7 @@ class Extraction:
         spoken, order = work.spoken(self._llm.settings), in_asking_order(facts, window)
         called = {"user": spoken.person, "assistant": spoken.companion}
         candidates = material_of(order, spoken.in_order, called)
-        candidates += [passage_of(one, spoken.in_order, called) for one in matters]
+        candidates += [passage_of(one, (*spoken.in_order, *work.later), called) for one in matters]
 
         def ask() -> str:
             return self._llm.check_statements(candidates, work.language, cancel, work.names)

@@ -37,7 +37,7 @@ from facts.persona_lines import (
 from facts.slots import Names, known_people
 from facts.spans import quotation_of
 from jobs.extraction import names_of_both
-from language.reactions import manner_lines, manner_of
+from language.reactions import manner_lines, manner_of, running_jokes
 from language.scripts import Language, estimate
 from llm import Llm
 from memory import Memory
@@ -254,10 +254,14 @@ def with_manner(memory: Memory, settings: Settings, session_id: str, draft: Pers
 
     A line changes in its place. What a person wrote, pinned or removed stays so. The lines get the room that is left.
     """
-    replies = [(one, words) for one in memory.voice.replies(session_id) if (words := own_words(one).strip())]
+    replies = [
+        (one, words, then) for one, then in memory.voice.replies(session_id) if (words := own_words(one).strip())
+    ]
     person = settings.user_name or memory.names().person_called
     there, evidence = manner_lines(draft.text), {one.line.strip(): one for one in draft.lines}
-    shown = manner_of([words for _, words in replies], person, memory.language(), there.get("length", ""))
+    language = memory.language()
+    shown = manner_of([words for _, words, _ in replies], person, language, there.get("length", ""))
+    shown |= running_jokes([(one.session_id, words, then) for one, words, then in replies], language)
     if there == {part: line for part, (line, _) in shown.items()}:
         return draft
     versions, lines = memory.personas.versions, draft.text.split("\n")

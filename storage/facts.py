@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
 from domain.patterns import pattern_of
@@ -26,6 +26,12 @@ from language.words import is_name, latin_names
 from storage.engine import EACH, Database, Row
 from storage.messages import UNREAD, Messages
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+#: What facts are grouped by.
+_Key = TypeVar("_Key", bound=str | int)
 #: The attributes whose value is what somebody, or an animal, is called.
 _CALLED = frozenset(
     """
@@ -254,13 +260,20 @@ class Facts:
         """The facts that rest on each of these messages; a message on which none rests is left out."""
         return self._group_by("text_id", text_ids)
 
+    def resting_on(self, seqs: Sequence[int]) -> dict[int, list[Fact]]:
+        """The same by the numbers of messages."""
+        return self._group_by("seq", seqs)
+
     def of_sessions(self, session_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on a message of each of these sessions; a session without any is left out."""
         return self._group_by("session_id", session_ids)
 
-    def in_slots(self, slots: Iterable[Slot]) -> list[Fact]:
-        """Every fact in these slots, also what is past, in the order in which they were learned."""
-        names = self.corrected_names()
+    def in_slots(self, slots: Iterable[Slot], names: Sequence[Renaming] | None = None) -> list[Fact]:
+        """Every fact in these slots, also what is past, in the order in which they were learned.
+
+        ``names``: what ``corrected_names`` are taken to be.
+        """
+        names = self.corrected_names() if names is None else names
         wanted = slots_under_all_names(slots, names) if names else [*dict.fromkeys(slots)]
         found: list[Fact] = []
         for some in (wanted[at : at + _SLOTS_AT_ONCE] for at in range(0, len(wanted), _SLOTS_AT_ONCE)):
@@ -293,6 +306,17 @@ class Facts:
         """Pairs of (fact, message), by number: which messages these facts rest on."""
         query = f"SELECT fact, message FROM fact_message WHERE fact IN {EACH}"
         return [(row[0], row[1]) for row in self.database.run(query, list(facts))] if len(facts) else []
+
+    def messages_after(self, fact: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The same of all facts after a number, in their order: two columns of equal length."""
+        import numpy as np
+
+        query = (
+            "SELECT group_concat(CAST(read_once.fact AS TEXT), ','), group_concat(CAST(read_once.message AS TEXT), ',')"
+            " FROM (SELECT fact, message FROM fact_message WHERE fact > ? ORDER BY fact, message) AS read_once"
+        )
+        facts, messages = (np.fromstring(one or "", np.int64, sep=",") for one in self.database.run(query, fact)[0])
+        return facts, messages
 
     def count_all(self) -> FactCounts:
         """How many notes and facts there are, and how many messages were not read yet."""
@@ -367,12 +391,14 @@ class Facts:
         name = renaming_of(corrected)
         return name if name and not self._is_shared(corrected, name.wrong) else None
 
-    def _group_by(self, column: Literal["text_id", "session_id"], values: Sequence[str]) -> dict[str, list[Fact]]:
+    def _group_by(
+        self, column: Literal["text_id", "seq", "session_id"], values: Sequence[_Key]
+    ) -> dict[_Key, list[Fact]]:
         if not values:
             return {}
         resting = "JOIN fact_message r ON r.fact = f.seq JOIN conversation c ON c.seq = r.message WHERE"
         query = _FACT.replace(" FROM", f", c.{column} FROM", 1).replace("WHERE", resting, 1)
-        found: dict[str, dict[int, Fact]] = defaultdict(dict)
+        found: dict[_Key, dict[int, Fact]] = defaultdict(dict)
         for fact, row in self._read_rows(f"{query} AND c.{column} IN {EACH} ORDER BY f.seq", list(values)):
             if fact.basis != "inferred":
                 found[row[-1]][fact.number] = fact
