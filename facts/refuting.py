@@ -253,9 +253,11 @@ def find_fault(
         return "polarity"
     clauses = [_governing_clause(statement, each, quoted) for each in sentences]
     compared = any(map(_THAN_THE_SPEAKER.search, sentences))
+    # A place is nobody else: "my sister moved, flat's in Leeds" is not of the person's flat.
+    people = [name for name in others if not re.search(rf"\b(?:in|near) {re.escape(name)}(?!\w|['’]s)", statement)]
     of_another = (
         about == "person"
-        and not (others or compared)
+        and not (people or compared)
         and all(_is_of_another(statement, one, around) for one in clauses)
     )
     return "subject" if of_another or _does_another(statement, subject, about, quoted or sentences) else ""

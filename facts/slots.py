@@ -60,14 +60,15 @@ BONDS = frozenset("partner child pet sibling parent friend colleague neighbour b
 
 
 def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, ...]:
-    """Who in a text is known, a line each: all names of one person, and what they are to whom.
+    """Who in a text is known, a line each: all names of one person, and what they are to whom, or were until when.
 
     Two who share a name have a line each. ``names`` are those of person and companion.
     """
     from facts.cues import takes_back
 
-    verified = [one for one in known if one.current and one.verified and one.stance == "stated"]
-    stated = [one for one in verified if is_name(one.value) and not takes_back(one.restatement)]
+    verified = [one for one in known if not one.corrected and one.verified and one.stance == "stated"]
+    current = (one for one in verified if one.current)
+    stated = [one for one in current if is_name(one.value) and not takes_back(one.restatement)]
     plain = normalize_text(text)
     called = [
         ({PERSON: (*names.person, PERSON), COMPANION: (*names.companion, COMPANION)}.get(one.slot.subject)
@@ -89,11 +90,12 @@ def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, .
     bonds: dict[str, dict[str, None]] = {}
     for one in verified:
         name, bond, *_ = *map(str.strip, _BESIDE_NAME.split(one.subject)), ""
-        if attribute_of(bond)[0] in BONDS and is_name(name):  # Tom Okafor (colleague)
+        if one.current and attribute_of(bond)[0] in BONDS and is_name(name):  # Tom Okafor (colleague)
             bonds.setdefault(name, {})[bond] = None
         name = _BESIDE_NAME.split(one.value)[0].strip()
         if one.slot.attribute in BONDS and is_name(name) and not takes_back(one.restatement):
-            bonds.setdefault(name, {})[f"{one.attribute}, {one.subject}"] = None
+            until = f" – {one.until[:10]}" if one.until else ""
+            bonds.setdefault(name, {})[f"{one.attribute}, {one.subject}{until}"] = None
     groups += [{name: None} for name in bonds if not any(name in group for group in groups)]
     lines = []
     for group in groups:

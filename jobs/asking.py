@@ -71,9 +71,6 @@ class Asking:
         self, said: str, before: Sequence[str], found: Recollection, session_id: str, cancel: CancelToken
     ) -> Steps:
         """What a plan finds for a message, instead of what one search ``found``. Raises Interrupted."""
-        _, rounds = self._memory.sessions.counts()
-        if rounds <= len(self._memory.messages.context(session_id)):
-            return found  # there is nothing outside the context
         with _with_deadline(cancel, self._patience) as hurried:
             language = language_of(said)
             search = _Search(said, session_id, language, cancel, hurried, tuple(before), apart=False)

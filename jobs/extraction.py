@@ -131,22 +131,6 @@ class _Open:
     shown: frozenset[int] = frozenset()
 
 
-def next_window(
-    memory: Memory, session_id: str, size: int, *, all_of_it: bool = False, only: Container[str] | None = None
-) -> list[Message]:
-    """The unread messages of a session to read next, of ``only`` these: a full window that has left the context.
-
-    With ``all_of_it`` those in the context as well, also if they fill no window.
-    """
-    unread = [message for message in memory.messages.unread(session_id) if only is None or message.text_id in only][
-        :size
-    ]
-    if all_of_it:
-        return unread
-    window = [message for message in unread if message.compacted]
-    return window if len(window) == size else []
-
-
 def only_notices(events: Generator[ExtractionEvent, None, bool]) -> Generator[Notice, None, bool]:
     """What an extraction has to say; the companion's own statements that do not hold any more among it."""
     while True:
@@ -189,7 +173,7 @@ class Extraction:
         size = self._llm.settings.window_size
         if all_of_it and only is None and most_calls is None:
             self._read_ahead(session_id, size, cancel)
-        while window := next_window(self._memory, session_id, size, all_of_it=all_of_it, only=only):
+        while window := self._memory.messages.next_window(session_id, size, all_of_it=all_of_it, only=only):
             if allowed is not None and self.calls + _CALLS_A_WINDOW > allowed:
                 return False
             extracted = yield from self._extract_window(window, cancel)
@@ -366,6 +350,7 @@ class Extraction:
         if work.imported or self._memory.sessions.is_of_program(work.messages[0].session_id):
             # What another program says of itself is not true of this companion.
             facts = tuple(fact for fact in checked.facts if fact.about != "companion")
+            checked.rejected["of another companion"] += len(checked.facts) - len(facts)
             checked = replace(checked, facts=facts)
         checked.rejected.update(drafts.rejected)
         if work.imported:
@@ -452,6 +437,8 @@ class Extraction:
         except (errors.ContentFiltered, errors.ContextTooLong, errors.BadReply) as fault:
             self._log.warning("what words say cannot be asked", exc_info=fault)
             return {}, frozenset()
+        asked = Counter(answers.get(number, "none") for number in range(1, len(candidates) + 1))
+        self._log.info("window %s: do its words say this? %s", window, dict(asked))
         open_too = (number - len(order) - 1 for number, answer in answers.items() if answer == "yes")
         return (
             {order[number - 1].text_id: answer for number, answer in answers.items() if number <= len(order)},

@@ -66,7 +66,7 @@ class ImportBacklog:
     def _calls_left(self) -> int:
         """How many calls are left today; none without a model."""
         left = self._past.remaining_backlog()
-        if left.resting or self._llm.describe().demo:
+        if left.resting or self._llm.described.demo:
             return 0
         return self._llm.settings.import_calls - left.calls_today
 

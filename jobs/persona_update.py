@@ -116,6 +116,8 @@ class PersonaUpdate:
         ]
         spoken = (messages[0].timestamp, messages[-1].timestamp) if messages else ("", "")
         shown = tuple(one for one in facts if one.fact.basis == "verified" or one.quotation)
+        if len(shown) < len(facts):
+            self._llm.log.info("persona %s: %d quoted facts without words", persona, len(facts) - len(shown))
         return Material(persona, shown, tuple(changes), spoken)
 
     def _find_changes(self, by: Sequence[Fact]) -> Iterable[Changed]:
@@ -154,7 +156,7 @@ class PersonaUpdate:
         task = PersonaTask(
             persona, lines, material.facts, material.changes, material.spoken, limit, editing.fixed,
             {number: whole for number, line in lines.items() if (whole := grounds.past.get(line.strip())) is not None},
-            known_people(known, names, "\n".join(material.texts)),
+            known_people(self._all_facts, names, "\n".join(material.texts)),
         )  # fmt: skip
         try:
             refused = yield from self._ask(task, editing, language, cancel, names)
@@ -192,9 +194,10 @@ class PersonaUpdate:
         refused = editing.apply_operations(found.operations)
         self._llm.log.info(
             "persona %s: %d operations; unreadable: %s; refused: %s",
-            task.persona, len(found.operations), dict(found.rejected), [one.reason for one in refused],
+            task.persona, len(found.operations), dict(found.rejected),
+            [f"{one.operation.deed} {list(one.operation.lines)}: {one.reason}" for one in refused],
         )  # fmt: skip
-        return refused
+        return tuple(one for one in refused if not one.needless)
 
     def _under_right_names(self, persona: PersonaDraft, pins: Sequence[str]) -> PersonaDraft:
         """A persona with the right names in the lines of the program, which rest on the corrections then, too."""

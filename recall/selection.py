@@ -221,28 +221,21 @@ class Selector:
         numbers: list[int] = table.seq[np.concatenate([best, beside[beside >= 0]])].tolist()
         order = [*self._best_sessions(searches)]
         read_summaries = partial(self.archive.summaries.of_sessions, order)
-        ahead(lambda: self.search.read_messages([*dict.fromkeys([*numbers, *also])]), read_summaries)
+        read_facts = [partial(self.known.resting_on, numbers)] if self.known.has_any else []
+        ahead(lambda: self.search.read_messages([*dict.fromkeys([*numbers, *also])]), read_summaries, *read_facts)
         if self.known.has_any:
-            _, read, _ = self._read_best(searches)
-            ids = {message.text_id for message in read.values()} | {*self._answered(read).values()}
-            texts = read_summaries()
+            texts, resting = read_summaries(), self.known.resting_on(numbers)
             sessions = sorted([texts[one].session_id for one in order if one in texts][: self.limits.sessions])
-            ahead(partial(facts.of_messages, sorted(ids)), partial(facts.of_sessions, sessions))
+            found = [fact for number in numbers for fact in resting[number]]
+            ahead(partial(facts.of_sessions, sessions), partial(self.known.successors_of, found))
 
-    def _read_best(
-        self, searches: Sequence[RankedSearch]
-    ) -> tuple[dict[int, _Best], dict[int, Message], dict[int, list[int]]]:
-        """The best turns, their texts and those of what they need to be understood, and which rows that is."""
+    def _laid(self, searches: Sequence[RankedSearch], sought: Mapping[str, float]) -> _Laid:
+        """The best turns with what they need to be understood, cut, and what became of what they say."""
         best = self._best_messages(searches)
         read = self._read(best)
         replies = any(seeks_reply(found.searched.asked.text) for found in searches)
         around = {row: self._company(row, read[row], replies=replies) for row in best if row in read}
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
-        return best, read, around
-
-    def _laid(self, searches: Sequence[RankedSearch], sought: Mapping[str, float]) -> _Laid:
-        """The best turns with what they need to be understood, cut, and what became of what they say."""
-        best, read, around = self._read_best(searches)
         room = {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(message.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, message in read.items()}
         marks: Mapping[str, tuple[Annotation, ...]] = {}
@@ -255,12 +248,12 @@ class Selector:
         }
         return _Laid({row: best[row] for row in best if row in read}, read, around, said, marks, cost)
 
-    def _answered(self, read: Mapping[int, Message]) -> dict[str, str]:
-        """The id of what each reply among these turns answers."""
+    def _answered(self, read: Mapping[int, Message]) -> dict[int, int]:
+        """The number of what each reply among these turns answers."""
         before = {row: int(self.table.previous[row]) for row, message in read.items() if message.role == "assistant"}
         asked = dict(read) | self._read({row for row in before.values() if row >= 0} - read.keys())
         return {
-            read[row].text_id: asked[near].text_id
+            read[row].seq: asked[near].seq
             for row, near in before.items()
             if near in asked and asked[near].role == "user"
         }

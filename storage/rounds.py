@@ -68,7 +68,6 @@ class Rounds:
         instead_of: Round | None = None,
         *,
         ended: str | None = None,
-        before: Round | None = None,
         quoted: Sequence[Quoted] = (),
         demo: bool = False,
         served: Sequence[str] = (),
@@ -76,7 +75,7 @@ class Rounds:
     ) -> Round:
         """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
 
-        ``instead_of`` goes in the same commit. What is of the past ``ended`` then, and may be ``before`` a round.
+        ``instead_of`` goes in the same commit. What is of the past ``ended`` then.
         ``quoted`` are the quotations of the reply found in a memory; what was recalled and ``served`` it is visited.
         ``demo``: the demo model answered, and no model is ever given that as the companion's words. ``greeting``: when
         the companion spoke first, and its words, which the person answers.
@@ -90,7 +89,7 @@ class Rounds:
             messages.insert(0, NewMessage(new_id(), greeting[0], "assistant", greeting[1], greeting=True))
         replaced = [message.text_id for message in instead_of.messages] if instead_of else []
         with self._of.personas.losing_lines(replaced) if replaced else nullcontext():
-            return self.add(session_id, messages, finish, instead_of=instead_of, before=before, served=served)
+            return self.add(session_id, messages, finish, instead_of=instead_of, served=served)
 
     def add(
         self,
@@ -99,20 +98,16 @@ class Rounds:
         finish: Finish,
         *,
         instead_of: Round | None = None,
-        before: Round | None = None,
         served: Sequence[str] = (),
     ) -> Round:
         """The same of given messages."""
         with self._database.write() as tx:
             if instead_of:
                 self.remove(tx, instead_of.messages)
-            added = self._of.messages.add_round(tx, session_id, messages, finish, self._stamp.now(), before)
+            added = self._of.messages.add_round(tx, session_id, messages, finish, self._stamp.now())
             self._of.sessions.count(tx, session_id)
             self._of.index.add_messages(tx, added, new=True)
             self._of.archive.visit(served)
-            if before:
-                self._of.messages.note_moves(tx)
-                self._embed_dependents(tx, added)
             tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
             self._forget_steps(tx, session_id)
         return pair_messages(added)[0]

@@ -274,7 +274,7 @@ class _Check:
         return self._words.say(key, current=counts.current, quoted=counts.quoted, reasons=reasons)
 
     def _check_chat(self) -> str:
-        described = self._llm.describe()
+        described = self._llm.described
         if described.demo:
             return self._words.say("check.chat_demo")
         hello = [PromptMessage("user", "Hello! / 你好！")]

@@ -25,7 +25,7 @@ _ADD = (
 #: Of a term that is in too many rows only the number, not the postings.
 _READ = (
     "SELECT p.term, p.block, CASE WHEN p.total <= ? THEN p.data END FROM (SELECT term, block, data, sum(n) OVER"
-    f" (PARTITION BY term) AS total FROM posting WHERE shelf = ? AND term IN {EACH}) AS p ORDER BY p.term, p.block"
+    f" (PARTITION BY term) AS total FROM posting WHERE shelf = ? AND term IN {EACH}) AS p"
 )
 
 
@@ -90,21 +90,23 @@ class PostgresWords:
         import numpy as np
 
         keys = {_key_of(term): term for term in terms}
-        found: defaultdict[str, list[tuple[int, bytes]]] = defaultdict(list)
-        common = set()
-        for term, block, data in self._database.run(_READ, cap, table, list(keys)):
-            if data is None:
-                common.add(keys[term])
-            else:
-                found[keys[term]].append((block, data))
-        postings = {}
-        for term in (term for term in keys.values() if term not in common):
-            entries = np.frombuffer(b"".join(data for _, data in found[term]), dtype="<u2").astype(np.int64)
-            blocks = np.repeat([block for block, _ in found[term]], [len(data) // 2 for _, data in found[term]])
-            seqs = blocks.astype(np.int64) * _BLOCK + (entries & (_BLOCK - 1))
-            order = np.argsort(seqs, kind="stable")
-            postings[term] = Postings(seqs[order], (entries >> _PLACE_BITS)[order])
-        return postings
+        rows = self._database.run(_READ, cap, table, list(keys))
+        common = {term for term, _, data in rows if data is None}
+        rare = [key for key in keys if key not in common]
+        place = {key: at for at, key in enumerate(rare)}
+        parts = [(place[term], block, data) for term, block, data in rows if data is not None]
+        # All terms at once: one after another costs ten times as much.
+        entries = np.frombuffer(b"".join(data for _, _, data in parts), dtype="<u2").astype(np.int64)
+        firsts = np.array([part[:2] for part in parts], np.int64).reshape(-1, 2)
+        of, blocks = np.repeat(firsts, [len(data) // 2 for _, _, data in parts], axis=0).T
+        seqs = blocks * _BLOCK + (entries & (_BLOCK - 1))
+        order = np.lexsort((seqs, of))
+        seqs, counts = seqs[order], (entries >> _PLACE_BITS)[order]
+        ends = np.cumsum(np.bincount(of, minlength=len(rare))).tolist()
+        return {
+            keys[key]: Postings(seqs[begin:end], counts[begin:end])
+            for key, begin, end in zip(rare, [0, *ends], ends, strict=False)
+        }
 
 
 def _key_of(term: str) -> str:

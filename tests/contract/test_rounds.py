@@ -102,17 +102,6 @@ def test_a_session_right_before_another_is_not_the_newest(store: Store) -> None:
     assert newest.session_id == "s1"
 
 
-def test_a_round_can_be_put_before_another(store: Store, teller: Teller) -> None:
-    teller.say("s1", "one")
-    three = teller.say("s1", "three")
-    two = teller.say("s1", "two", before=three)
-    assert said(store, "s1") == ["one", "two", "three"]
-    assert [message.words for message in store.messages.before(two.assistant, 2)] == ["You say one", "two"]
-    assert [spoken.user.words for spoken in store.messages.rounds("s1", 2)] == ["two", "three"]
-    store.rounds.compact("s1", two.user.round, teller.summary("one and two"))
-    assert [spoken.user.words for spoken in store.messages.context("s1")] == ["three"]
-
-
 def test_several_sessions_are_active_and_none_touches_another(store: Store, teller: Teller) -> None:
     store.start("s2", at(1))
     for words in ("one", "two"):

@@ -345,6 +345,8 @@ def test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote(said: str, sta
         (["他们公司要求每天加班。"], "陈默每天加班。", {"subject": "陈默"}, ""),
         (["He's been ill, the diagnosis was cancer."], "Mara's diagnosis was cancer.", {}, "subject"),
         (["My dad was in hospital, scan's on friday."], "Mara has a scan.", {}, "subject"),
+        (["My sister moved, flat's in Leeds."], "Mara's flat is in Leeds.", {}, "subject"),
+        (["I moved, flat's in Leeds."], "Mara's flat is in Leeds.", {}, ""),
         (["My sister moved, flat's enormous."], "Mara's flat is enormous.", {}, "subject"),
         (["I'm tired, flat's enormous."], "Mara's flat is enormous.", {}, ""),
         (["我姐搬家了，房子在成都。"], "陈默的房子在成都。", {"subject": "陈默"}, "subject"),

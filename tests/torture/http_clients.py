@@ -252,7 +252,7 @@ if __name__ == "__main__":
         # Loaded once for all trials.
         importlib.import_module("interfaces.http.app")
         importlib.import_module("uvicorn")
-        importlib.import_module("openai.resources.chat.completions")
+        importlib.import_module("openai")
         tell_points(SCENE, int(sys.argv[2]), int(sys.argv[3]))
     elif sys.argv[1] == "prepare":
         _prepared(Path(sys.argv[2]))
