@@ -83,6 +83,12 @@ _NOTICE = pattern_of(
     r"|退[租房]|到期|[辞离]职|离开|解约",
     re.IGNORECASE,
 )
+#: Words for the last day of a job or in a home.
+_LAST_DAY = pattern_of(
+    r"\blast (?:working )?day (?:at|in|with)\b|\bleav(?:e|es|ing) (?:the|her|his|their|my) (?:job|flat|house|company)\b"
+    r"|\bmov(?:e|es|ing) out\b|最后一(?:天|个工作日)|离职|搬出|退租",
+    re.IGNORECASE,
+)
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
@@ -377,7 +383,7 @@ class _Comparison:
         """Doubt facts that may no longer hold after a change of home, job or partner, or a death.
 
         A model's doubt has the cause that it names, and begins with it; a plan is one if its day is known. Where it
-        names what is no cause, the first change of the window is.
+        names what is no cause, the first change of the window is. So is the last day of a job or in a home.
         """
         triggers = [fact for fact in self.facts_to_store() if self._is_trigger(fact)]
         causes = {fact.text_id for fact in triggers}
@@ -393,6 +399,10 @@ class _Comparison:
             else:
                 cause = self._dropped.get(by.text_id, by.text_id)
                 self._doubt_fact(shown[draft.known - 1], replace(by, text_id=cause))
+        for leaves in self.facts_to_store():
+            for fact in self._known.values() if _is_last_day(leaves) else ():
+                if _is_left(fact, leaves):
+                    self._doubt_fact(fact, leaves)
         for trigger in triggers:
             for fact in (known for known in self._known.values() if _hangs_on(known, trigger)):
                 self._doubt_fact(fact, trigger, "ends" if _is_death(trigger) else "doubts")
@@ -525,6 +535,18 @@ def _tells_of_end(fact: NewFact, value: Fact | NewFact | None = None) -> bool:
         return not is_denial(fact.restatement)
     names = telling_terms(f"{fact.subject} {value.subject}")
     return not (telling_terms(f"{value.restatement} {value.value}") & telling_terms(fact.restatement)) <= names
+
+
+def _is_last_day(fact: NewFact) -> bool:
+    """Whether a fact gives the day on which a job or a home ends."""
+    return bool(fact.start and fact.basis == "verified" and _LAST_DAY.search(fact.restatement))
+
+
+def _is_left(value: Fact, leaves: NewFact) -> bool:
+    """Whether a current value is the job or the home, by name, of which a fact gives the last day."""
+    names = telling_terms(leaves.subject)
+    named = telling_terms(f"{value.value} {value.restatement}") & telling_terms(leaves.restatement)
+    return value.slot.subject == leaves.slot.subject and value.slot.attribute in _FIELDS and not named <= names
 
 
 def _is_ahead(fact: Fact | NewFact) -> bool:

@@ -60,7 +60,7 @@ _INPUTS_KEPT = 16
 #: The most tokens where nothing seems to answer a question about oneself.
 _LITTLE_TOKENS = 300
 #: The share of the best score below which nothing is recalled for a message of a kind that seldom needs memory.
-_BEST_SHARE = 0.45
+_BEST_SHARE = 0.4
 #: Tokens of a prompt for each indexed word, including stop words and punctuation, rather too many.
 _TOKENS_A_WORD = 2.5
 

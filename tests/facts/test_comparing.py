@@ -998,3 +998,21 @@ def test_the_pay_of_a_job_to_come_begins_with_the_job(pays: str, starts: str, be
     now = new_fact("now", "salary", next(iter(find_numbers(before))), "2025-03-01T20:00:00+00:00", text=before)
     known = arrived([now], [pay, start])
     assert (known["now"].until, known["now"].replaced_by, known["pay"].start) == ("2025-09-01", "pay", "2025-09-01")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "other", "leaves"),
+    [
+        ("employer", "Brightwater", "Acme", "Mara's last day at Brightwater is the 22nd of August."),
+        ("home", "Headingley", "York", "Mara moves out of Headingley on the 22nd of August."),
+        ("工作单位", "净尘科技", "蜀芯", "陈默在净尘科技的最后一天是8月22日。"),
+    ],
+)
+def test_the_last_day_of_a_job_or_in_a_home_makes_doubtful_that_it_goes_on(
+    attribute: str, value: str, other: str, leaves: str
+) -> None:
+    said = "2025-07-12T20:00:00+00:00"
+    last = new_fact("last", "plan", "", said, text=leaves, stance="planned", start="2025-08-22", end="2025-08-22")
+    for place, since in ((value, "2025-08-22"), (other, "")):
+        known = arrived([new_fact("now", attribute, place, "2025-03-01T20:00:00+00:00")], [last])
+        assert (known["now"].doubtful_since, known["now"].current) == (since, True)
