@@ -170,7 +170,7 @@ class PostgresVectors:
             if first and count()[0][0] > most:
                 self._too_many = of
                 return None
-            found = removals()[0][0]
+            found = sum(row[0] for row in removals())  # none of a person who was erased
             if self._rows is not rows:
                 self._rows, rows.removals = rows, found
             while rows.put(*run(_STORED, *of, rows.last)[0]):
