@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 
 from domain import errors
@@ -122,13 +123,9 @@ class ChatModel:
         """
         wanted: dict[str, Any] = {
             "model": self._model,
-            # In extra_body, because the client library would spend most of its time on transforming them.
-            "messages": [],
-            "extra_body": {
-                "messages": [
-                    {"role": one.role, "content": one.content.encode("utf-8", "replace").decode()} for one in messages
-                ]
-            },
+            "messages": [
+                {"role": one.role, "content": one.content.encode("utf-8", "replace").decode()} for one in messages
+            ],
             **({"stream": True} if stream else {}),
             **({"metadata": metadata} if metadata else {}),
             **(options or {}),
@@ -212,20 +209,23 @@ class ChatModel:
 
     def _read_parts(self, wanted: dict[str, Any], line: Line) -> Generator[Part, None, None]:
         """The parts of the answer as the client library reads them, with token counts where the server has them."""
-        from openai import APIStatusError
+        from httpx2 import Response
+        from openai import APIStatusError, Stream
 
         with self._client.call_over(line) as openai:
-            create: Callable[..., Any] = openai.chat.completions.create
+            # Not as its typed objects: to make them takes longer than all else that is done with a part.
+            read: Any = {"stream": True, "stream_cls": Stream[object]} if line.streams else {}
+            create = partial(openai.post, "/chat/completions", cast_to=object if line.streams else Response, **read)
             counting = {"stream_options": {"include_usage": True}} if line.streams and self._may_ask_usage else {}
             try:
-                answer = create(**wanted, **counting)
+                answer = create(body={**wanted, **counting})
             except APIStatusError as refused:
                 if not counting or refused.status_code not in (400, 422) or "stream_options" not in refused.message:
                     raise
                 self._may_ask_usage = False
-                answer = create(**wanted)
+                answer = create(body=wanted)
         if not line.streams:
-            yield part_of(answer)
+            yield part_of(answer.json())
             return
         with answer:
             for chunk in answer:
@@ -310,27 +310,27 @@ class Part:
 
 
 def part_of(chunk: Any) -> Part:
-    """What a chunk, or a whole completion, of the client library brings.
+    """What a chunk, or a whole completion, brings: parsed JSON.
 
     Raises ModelError for one that is none, or an error.
     """
-    if not hasattr(chunk, "choices"):
+    if not isinstance(chunk, dict):
         raise errors.BadReply("model.malformed_reply", said=repr(chunk)[:200])
-    choices = chunk.choices if isinstance(chunk.choices, list) else []
-    choice = next((one for one in choices if not field_of(one, "index")), None)
-    if choice is None and not chunk.usage:
-        body = {name: value for name in _OF_AN_ERROR if (value := getattr(chunk, name, None))}
+    choices, usage = chunk.get("choices"), chunk.get("usage")
+    listed = choices if isinstance(choices, list) else []
+    choice = next((one for one in listed if not field_of(one, "index")), None)
+    if choice is None and not usage:
+        body = {name: value for name in _OF_AN_ERROR if (value := chunk.get(name))}
         if provider_errors.is_error(body):
             raise provider_errors.error_of(provider_errors.read_failure(body))
     said = field_of(choice, "delta") or field_of(choice, "message")
     text, reasoning = _split_content(field_of(said, "content"))
-    usage = chunk.usage
     thought = _as_string(field_of(said, "reasoning_content")) or _as_string(field_of(said, "reasoning"))
     return Part(
         text=text + _as_string(field_of(said, "refusal")),
         reasoning=thought + reasoning,
         finish=_as_string(field_of(choice, "finish_reason")),
-        model=_as_string(chunk.model),
+        model=_as_string(chunk.get("model")),
         prompt_tokens=_as_count(field_of(usage, "prompt_tokens")),
         completion_tokens=_as_count(field_of(usage, "completion_tokens")),
     )

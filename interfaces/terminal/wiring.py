@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #: What a turn or a command needs and the first prompt does not: our own rooms, then libraries, in the order of a turn.
 BEHIND_THE_PROMPT = (
     "interfaces.terminal.commands.command_table", "models.tasks", "jobs.forgetting", "jobs.saving", "jobs.rebuild",
-    "Stemmer", "numpy", "openai", "openai.resources.chat.completions", "rich.text", "rich.table",
+    "Stemmer", "numpy", "openai", "rich.text", "rich.table",
     "pyarrow", "lancedb",
 )  # fmt: skip
 

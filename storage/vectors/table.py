@@ -179,7 +179,7 @@ class Vectors:
 
     def delete(self, text_ids: Iterable[str]) -> None:
         """Delete rows. Their bytes stay on the disk until ``rebuild``."""
-        wanted = [lance.check_id(text_id) for text_id in text_ids]
+        wanted = list(text_ids)
         self._log_action("delete", wanted)
         with self._translate_errors("delete"):
             lance.delete(self._require_table(), wanted)
@@ -308,7 +308,7 @@ class Vectors:
         """The table as it is searched on the disk: with the caches that all tables of this process share."""
         of, searched = self._searched
         if of is not table:
-            searched = lance.connect(self.folder, lance.caches().of(self.folder)).open_table(self.name)
+            searched = lance.connect(self.folder, cached=True).open_table(self.name)
             self._searched = (table, searched)
         return searched
 

@@ -5,7 +5,10 @@ by its words, or its day, comes back.
 from __future__ import annotations
 
 import json
+import logging
+import shutil
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from domain.tree import ForgetLimit
 from domain.workers import CancelToken
 from jobs.maintenance import archive_surplus
 from memory import back_up, restore
+from tests.conftest import Count, SetClock
 from tests.support.house import House, friend, house
 from tests.support.server import ScriptedServer
 
@@ -29,10 +33,28 @@ def server() -> Iterator[ScriptedServer]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def told_all(tmp_path_factory) -> tuple[Path, datetime, int]:
+    """A folder in which everything was said already, when that ended, and how many ids it took."""
+    folder, clock, new_id = tmp_path_factory.mktemp("told"), SetClock(), Count()
+    with ScriptedServer() as running:
+        running.answer = friend
+        with house(folder, running, clock, new_id, logging.Logger("test", logging.CRITICAL)) as opened:
+            tell(opened, clock, *SAID)
+    return folder, clock.now, new_id.given
+
+
 @pytest.fixture
-def home(tmp_path: Path, server: ScriptedServer, clock, new_id, log) -> Iterator[House]:
+def home(request, tmp_path: Path, server: ScriptedServer, clock, new_id, log) -> Iterator[House]:
+    if hasattr(request, "param"):
+        folder, clock.now, new_id.given = request.getfixturevalue(request.param)
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     with house(tmp_path, server, clock, new_id, log) as opened:
         yield opened
+
+
+#: Where everything was said before the test.
+after_all = pytest.mark.parametrize("home", ["told_all"], indirect=True, ids=[""])
 
 
 def tell(home: House, clock, *said: str, days: float = 1) -> None:
@@ -65,14 +87,14 @@ def run(home: House, limit: ForgetLimit) -> list[str]:
     return [notice.key for notice in notices]
 
 
+@after_all
 def test_without_a_limit_nothing_fades_however_much_there_is(home: House, clock):
-    tell(home, clock, *SAID)
     assert run(home, ForgetLimit(0, 10)) == []
     assert home.memory.archive.all() == {}
 
 
+@after_all
 def test_what_fades_leaves_the_words_and_the_vectors_and_stays_in_the_archive(home: House, clock):
-    tell(home, clock, *SAID)
     before = home.rows("conversation")
     searched = home.memory.archive.count_searched()
     assert run(home, ForgetLimit(searched // 2, 10)) == ["archive.fade"]
@@ -88,8 +110,8 @@ def test_what_fades_leaves_the_words_and_the_vectors_and_stays_in_the_archive(ho
     assert words.isdisjoint(row["seq"] for row in before if row["text_id"] in faded)
 
 
+@after_all
 def test_a_part_of_all_goes_at_a_time_until_no_more_is_searched_than_may_be(home: House, clock):
-    tell(home, clock, *SAID)
     searched = home.memory.archive.count_searched()
     limit = ForgetLimit(searched - 1, 25)
     assert len(home.memory.archive.next_batch(limit)) == searched // 4
@@ -98,8 +120,8 @@ def test_a_part_of_all_goes_at_a_time_until_no_more_is_searched_than_may_be(home
     assert home.memory.archive.next_batch(limit) == []
 
 
+@after_all
 def test_first_goes_what_was_of_use_longest_ago_then_least_often_then_the_oldest(home: House, clock):
-    tell(home, clock, *SAID)
     home.say("Where did I see the zeppelin?")
     home.say("Where did I buy the bicycle?")
     home.say("Who broke the vase, and who bought the bicycle?")
@@ -135,8 +157,8 @@ def test_what_is_not_archived_yet_never_fades(home: House, clock):
     assert run(home, EVERYTHING) == []
 
 
+@after_all
 def test_what_is_asked_for_by_a_rare_word_comes_back_as_a_faint_memory(home: House, clock, server):
-    tell(home, clock, *SAID)
     run(home, EVERYTHING)
     clock.pass_by(days=430)
     found = recalled(home, "Where did we see the zeppelin?", clock)
@@ -158,8 +180,8 @@ def test_a_faint_memory_is_told_in_the_language_that_is_spoken(home: House, cloc
     assert "一段模糊的记忆，十四个月前" in json.dumps(server.chats[-1], ensure_ascii=False)
 
 
+@after_all
 def test_what_came_back_and_was_told_is_vivid_again(home: House, clock):
-    tell(home, clock, *SAID)
     run(home, EVERYTHING)
     home.say("Where did we see the zeppelin?")
     home.settle()
@@ -182,8 +204,8 @@ def test_a_day_brings_back_what_was_said_on_it(home: House, clock):
     assert f"User: {SAID[1]}" not in told(found)
 
 
+@after_all
 def test_what_no_word_and_no_day_asks_for_stays_faded(home: House, clock):
-    tell(home, clock, *SAID)
     run(home, EVERYTHING)
     assert not any(message.archived for message in recalled(home, "How are you, my friend?", clock).messages)
     assert not any(message.archived for message in recalled(home, "thanks!", clock).messages)
@@ -210,8 +232,8 @@ def kept_messages(home: House) -> set[str]:
     return {row["text_id"] for row in home.rows("conversation")} - set(home.memory.archive.all())
 
 
+@after_all
 def test_what_a_kept_fact_rests_on_never_fades(home: House, clock):
-    tell(home, clock, *SAID)
     fact = next(one for one in home.memory.facts.all() if "Momo" in one.restatement)
     assert home.memory.fact_log.keep_fact(fact.text_id, True)
     run(home, EVERYTHING)
@@ -219,8 +241,8 @@ def test_what_a_kept_fact_rests_on_never_fades(home: House, clock):
     assert home.memory.facts.with_ids([fact.text_id])
 
 
+@after_all
 def test_what_a_pinned_line_rests_on_never_fades(home: House, clock):
-    tell(home, clock, *SAID)
     line = next(line for line in home.memory.personas.read("user").splitlines() if "oboe" in line)
     home.memory.personas.pin("user", line)
     run(home, EVERYTHING)
@@ -275,8 +297,8 @@ def test_a_backup_that_is_restored_has_faded_what_had(tmp_path: Path, server, cl
         assert set(faded).isdisjoint(home.indexed())
 
 
+@after_all
 def test_an_erasure_finds_what_has_faded_and_leaves_no_trace_of_it(home: House, clock):
-    tell(home, clock, *SAID)
     run(home, EVERYTHING)
     scope = home.memory.erasure.scope_of_words("zeppelin")
     assert {message.text for message in scope.messages} >= {f"User: {SAID[0]}"}
@@ -285,8 +307,8 @@ def test_an_erasure_finds_what_has_faded_and_leaves_no_trace_of_it(home: House, 
     assert told(recalled(home, "Where did we see the zeppelin?", clock)) == []
 
 
+@after_all
 def test_what_a_person_asked_to_have_forgotten_does_not_come_back(home: House, clock):
-    tell(home, clock, *SAID)
     run(home, EVERYTHING)
     message = next(row for row in home.rows("conversation") if row["text"] == f"User: {SAID[0]}")
     home.memory.rounds.hide([message["text_id"]])
@@ -354,8 +376,8 @@ def test_several_steps_of_deleting_are_cleaned_and_proven_together(home: House, 
     assert not gone & home.indexed().keys()
 
 
+@after_all
 def test_what_was_deleted_and_is_still_in_files_goes_with_the_next_look(home: House, clock, tmp_path: Path):
-    tell(home, clock, *SAID)
     erasure = home.memory.erasure
     (first,), (second,) = (erasure.scopes_of_leaves([leaf]) for leaf in home.memory.archive.oldest_visited(2))
     erasure.remove(first)
@@ -368,8 +390,8 @@ def test_what_was_deleted_and_is_still_in_files_goes_with_the_next_look(home: Ho
     assert [any(said.encode() in each for each in held) for said in SAID] == [said != gone for said in SAID]
 
 
+@after_all
 def test_what_one_deletion_takes_from_a_persona_the_next_does_not_put_back(home: House, clock):
-    tell(home, clock, *SAID)
     messages = [leaf for leaf in home.memory.archive.oldest_visited(100) if not leaf.is_session]
     scopes = [chosen for leaf in messages for chosen in home.memory.erasure.scopes_of_leaves([leaf])]
     for chosen in scopes:
@@ -377,8 +399,8 @@ def test_what_one_deletion_takes_from_a_persona_the_next_does_not_put_back(home:
     assert home.memory.personas.read("user") == ""
 
 
+@after_all
 def test_deleting_never_takes_a_pinned_line_along(home: House, clock):
-    tell(home, clock, *SAID)
     home.memory.personas.write("self", "Once a ZEPPELIN flew: we saw a zeppelin over the lake.", "hand")
     home.memory.personas.pin("self", "we saw a zeppelin over the lake")
     run(home, ForgetLimit(1, 100, "delete"))
@@ -386,8 +408,8 @@ def test_deleting_never_takes_a_pinned_line_along(home: House, clock):
     assert f"User: {SAID[1]}" not in [row["text"] for row in home.rows("conversation")]
 
 
+@after_all
 def test_what_would_take_a_pinned_line_along_is_in_no_erasure(home: House, clock):
-    tell(home, clock, *SAID)
     leaves = home.memory.archive.oldest_visited(100)
     home.memory.personas.pin("user", "We saw a zeppelin over the lake.")
     (chosen,) = home.memory.erasure.scopes_of_leaves(leaves)

@@ -42,7 +42,7 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     begun: list[Any] = []
     begin = lancedb.Session
     monkeypatch.setattr("lancedb.Session", lambda *bounds: begun.append(begin(*bounds)) or begun[-1])
-    monkeypatch.setattr(lance, "caches", cache(lance.Caches))
+    monkeypatch.setattr(lance, "_caches", cache(lance._Caches))
     return begun
 
 
