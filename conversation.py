@@ -232,7 +232,8 @@ class TurnSteps:
                 limits = replace(limits, tokens=max(1, limits.tokens - near))
             found = self.memory.recall(build_queries(said, text), session_id, self.clock(), limits, recent=recent)
             planned = request.plan and not found.chapters
-            if planned and wants_plan(self.settings.recall_planning, text, len(found.ranked)):
+            planned = planned and wants_plan(self.settings.recall_planning, text, len(found.ranked))
+            if planned and self.memory.sessions.counts()[1] > len(self.memory.messages.context(session_id)):
                 found = yield from self.asking.search_by_plan(text, recent, found, session_id, stop)
         except errors.StorageError as fault:
             self.log.error("recall failed", exc_info=fault)
@@ -257,7 +258,7 @@ class TurnSteps:
         said = [words for role, words in request.before if role == "user"] or self._said_last(request.session_id)
         said += [one.text for one in recollection.messages if one.role == "user" and not one.speaker]
         language = language_of_address(user_image, said, request.text)
-        model = self.llm.describe().model
+        model = self.llm.described.model
         person = self.settings.user_name or names.person_called
         layers = Layers(
             request.text, now, language,
@@ -331,7 +332,7 @@ class TurnSteps:
         if answered.reply.truncated and not self._truncated_reported:
             self._truncated_reported = True
             yield Notice("turn.truncated", {"tokens": answered.reply.prompt_tokens})
-        model = self.llm.describe().model
+        model = self.llm.described.model
         if prepared.layers.examples and prepared.voice and prepared.voice.is_left_by(model):
             said, reply = prepared.layers.examples[0]
             yield Notice("models.before", {"said": said, "reply": reply})
@@ -353,7 +354,7 @@ class TurnSteps:
             self.memory.epoch.require(request.epoch)
             place = None
             if prepared.voice and not demo:
-                self.memory.voice.store_turn(prepared.voice, self.llm.describe().model)
+                self.memory.voice.store_turn(prepared.voice, self.llm.described.model)
             if chat:
                 place = self.history(chat.client).store_request(
                     chat.name, chat.messages, text, finish, request.started,
@@ -438,7 +439,6 @@ class Conversation:
         gap = self._clock() - datetime.fromisoformat(rounds[-1].assistant.timestamp) if rounds else timedelta()
         return Opening(
             self.session, self._resumed, rounds,
-            self.memory.summaries.of(self.session.session_id),
             self.memory.sessions.in_flight(self.session.session_id),
             gap if gap >= LARGE_GAP else None, self.memory.sessions.counts()[1], self.memory.last_round_end(),
             len(self.maintenance.idle_sessions()),
@@ -481,21 +481,23 @@ class Conversation:
     def _near(self) -> tuple[OpenMatter, ...]:
         """What is near in time and was in no prompt yet, and not in what the companion said first.
 
-        It is read again for each prompt, since its words may be hidden or erased by then; not once there is none.
+        It is read again for each prompt, since its words may be hidden, erased or read by then; not once there is none.
         """
         if self._nothing_near or self._unwritten is not None:
             return ()
         near: list[OpenMatter] = []
-        waiting = self.memory.matters.with_status(OPEN)
+        said = {one.number for one in self.greeting.matters} if self.greeting else set()
+        waiting = [one for one in self.memory.matters.with_status(OPEN) if one.number not in said]
         if waiting:
             from facts.openings import coming_up
 
-            now, said = self._clock(), {one.number for one in self.greeting.matters} if self.greeting else set()
+            now = self._clock()
+            waiting = coming_up(waiting, now) or [one for one in waiting if "unclear" in one.yearly]
             # What was said since, also in the last turn, may have settled it, or named its calendar.
-            if coming_up(waiting, now) or any("unclear" in one.yearly for one in waiting):
+            if waiting:
                 open_now = self.memory.open_matters(now, to_bring_up=True)
                 near = [one for one in coming_up(open_now, now) if one.number not in said]
-        self._nothing_near = not near
+        self._nothing_near = not waiting
         return tuple(near[:_MOST_NEAR])
 
     # -- a turn ------------------------------------------------------------------------------------------------

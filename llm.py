@@ -25,7 +25,7 @@ from domain.events import Notice, Reply, ReplyEvent, StreamEvent
 from domain.quotations import memory_text, without_quotations
 from domain.recollection import Annotation, Recollection
 from domain.records import PREFIX, Message, Role, Round
-from domain.settings import ModelDescription, Settings, describe_model
+from domain.settings import Settings, describe_model
 from domain.workers import CancelToken
 from facts.slots import NO_NAMES, Names
 from language.calendar import (
@@ -515,18 +515,15 @@ class Llm:
         self._boundary = boundary
         #: Whether replies are streamed where a caller does not say it.
         self.stream = True
-        self._described = describe_model(settings)
+        #: Who talks.
+        self.described = describe_model(settings)
         self._client = open_client(settings, transport)
         self._remote = remote_embedder(settings, log, clock, transport)
-        self._chat = ChatModel(self._client, self._described.model, log, clock=clock, patience=patience or Patience())
+        self._chat = ChatModel(self._client, self.described.model, log, clock=clock, patience=patience or Patience())
         self.embedder: Embedder = self._remote or own_embedder(settings.embedding_model, log)
         self._fallback_reported = False
         self._counting = Lock()
         self._spent: dict[str, tuple[int, int]] = {}
-
-    def describe(self) -> ModelDescription:
-        """Who talks."""
-        return self._described
 
     def prepare(self) -> None:
         """Load what makes vectors here; without this, whoever needs the first vector waits for it."""
@@ -550,7 +547,7 @@ class Llm:
         from models.relaying import Relay
 
         client = self._remote.client if vectors and self._remote else self._client
-        return Relay(client, self._described.model, self.clock)
+        return Relay(client, self.described.model, self.clock)
 
     def close(self) -> None:
         """Close all connections; safe to call twice."""
@@ -594,7 +591,7 @@ class Llm:
             about = self._demo_metadata("", less.language, less.names)
             events = self.chat(messages, stop, stream=stream, metadata=about, options=options)
             try:
-                reply = yield from save_partial_reply(events, keep_partial, self._described.model, watched=watched)
+                reply = yield from save_partial_reply(events, keep_partial, self.described.model, watched=watched)
             except (errors.ContextTooLong, errors.ContentFiltered) as fault:
                 refused = fault
                 less = None if fault.details.get("shown") else _shorten(less, fault)

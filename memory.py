@@ -200,11 +200,12 @@ class Memory:
     def _open_search(self) -> _Search:
         from recall.keywords import ArchivedMemories
         from recall.retriever import OwnMemories, Retriever
-        from storage.vectors.indexing import Indexing
+        from storage.vectors.indexing import Indexing, PendingEmbedder
 
         vectors = open_vectors(self._place, self._of, self._log)
         embeddings = self._of.index.embeddings
-        index = Indexing(embeddings, vectors, self._embedder, self._key_of, self._log, workers=self._workers)
+        pending = PendingEmbedder(embeddings, self._embedder, self._key_of, self._log)
+        index = Indexing(embeddings, vectors, pending, self._log, workers=self._workers)
         own = OwnMemories(self._of, vectors, self._embedder, self._log, find_asked_slots)
         external = (self.external,) if self.external else ()
         return _Search(vectors, index, own, Retriever(own, *external, ArchivedMemories(self._of)))
@@ -323,8 +324,8 @@ class Memory:
 
         One without rounds, or with a message that waits for its reply, is not idle.
         """
-        last = self.messages.rounds(session_id, 1)
-        if not after or not last or self.sessions.in_flight(session_id):
+        last = self.messages.rounds(session_id, 1) if after else ()
+        if not last or self.sessions.in_flight(session_id):
             return False
         return now - datetime.fromisoformat(last[-1].assistant.timestamp) >= after
 
@@ -430,12 +431,12 @@ class Memory:
             search.index.start()
             search.own.warm()
             search.index.await_open(_OPENING)
+        asked = RecallRequest(queries, session_id, now, limits, recent=recent, gated=gated, apart=apart)
         with self._of.database.reading():
-            self._of.database.ahead(lambda: self.messages.context(session_id), *search.own.reads(session_id))
-            rounds = self.messages.context(session_id) if besides_context else ()
-            in_context = [message.seq for spoken in rounds for message in spoken.messages]
-            hidden = None if besides_session else in_context
-            asked = RecallRequest(queries, session_id, now, limits, hidden, recent, gated=gated, apart=apart)
+            self._of.database.ahead(lambda: self.messages.context(session_id), *search.own.reads(asked))
+            if not besides_session:
+                rounds = self.messages.context(session_id) if besides_context else ()
+                asked = replace(asked, hidden=[message.seq for spoken in rounds for message in spoken.messages])
             return self._with_clients(search.retriever.recall(asked))
 
     def _with_clients(self, found: Recollection) -> Recollection:

@@ -72,6 +72,6 @@ def _mistakes(fact: Mapping[str, Any], names: list[str], chance: random.Random) 
         swapped = text.replace(one, "\0").replace(other, one).replace("\0", other)
         subject = {one: other, other: one}.get(str(fact.get("subject")), fact.get("subject"))
         yield "role", json.dumps({"restatement": swapped, "subject": subject})
-    end = text[-1] if text[-1] in ".。" else ""
+    end = text[-1:] if text.endswith((".", "。")) else ""
     detail = text.removesuffix(end) + chance.choice(_INVENTED[text.isascii()]) + end
     yield "detail", json.dumps({"restatement": detail})

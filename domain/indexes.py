@@ -23,7 +23,8 @@ WordTable = Literal["message", "summary", "fact"]
 WORD_TABLES: tuple[WordTable, ...] = ("message", "summary", "fact")
 
 #: Tokens that say what a text is; the place in this list is the bit in the ``marks`` of a row.
-MARKS = ("@asks", "@named")
+LITTLE = "@little"
+MARKS = ("@asks", "@named", LITTLE)
 
 
 @dataclass(frozen=True, slots=True)

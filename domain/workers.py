@@ -272,17 +272,13 @@ class CancelToken:
     """
 
     def __init__(self) -> None:
-        self._is_set = False
+        #: Whether the person asked to stop.
+        self.is_set = False
         self._callbacks: list[Callable[[], object]] = []
-
-    @property
-    def is_set(self) -> bool:
-        """Whether the person asked to stop."""
-        return self._is_set
 
     def set(self) -> None:
         """Ask to stop. Safe in a signal handler and in any thread."""
-        self._is_set = True
+        self.is_set = True
         for callback in tuple(self._callbacks):
             callback()
 
@@ -290,17 +286,13 @@ class CancelToken:
         """Another one that is set with this one, which keeps it; for one part of the work, to be stopped alone."""
         part = CancelToken()
         self._callbacks.append(part.set)
-        if self._is_set:
+        if self.is_set:
             part.set()
         return part
 
-    def clear(self) -> None:
-        """Reset it, before new work."""
-        self._is_set = False
-
     def check(self) -> None:
         """Raise Interrupted when the person asked to stop."""
-        if self._is_set:
+        if self.is_set:
             raise Interrupted
 
     def wait(self, seconds: float) -> bool:
@@ -308,7 +300,7 @@ class CancelToken:
         woken: SimpleQueue[None] = SimpleQueue()
         with self.calling(lambda: woken.put(None)), suppress(Empty):
             woken.get(timeout=max(0.0, seconds))
-        return self._is_set
+        return self.is_set
 
     @contextmanager
     def calling(self, callback: Callable[[], object]) -> Iterator[None]:
@@ -318,7 +310,7 @@ class CancelToken:
         """
         self._callbacks.append(callback)
         try:
-            if self._is_set:
+            if self.is_set:
                 callback()
             yield
         finally:

@@ -21,9 +21,9 @@ from math import log
 from typing import Literal
 
 from domain.fact_states import Event, FactState, LearnedFact, in_order, is_alone, settle_slot, state_of
-from domain.facts import Change, Fact, NewFact, Slot
+from domain.facts import EVENTS, Change, Fact, NewFact, Slot
 from domain.patterns import pattern_of
-from facts.cues import ends_or_denies, takes_back
+from facts.cues import ends_or_denies, is_denial, takes_back
 from facts.drafts import DoubtDraft, VerdictDraft
 from facts.evidence import is_telling, telling_terms
 from facts.slots import COMPANION, PERSON, are_apart, depends_on, normalize_text
@@ -43,6 +43,13 @@ _CHANGES = pattern_of(
     r"|used to|until|since|new|correct\w*|actually|rather|not|replac\w*|(?:down|up) (?:to|from)|rais\w*|promot\w*"
     r"|just|start\w*|stop\w*)\b"
     r"|现在|如今|改|换|搬|不再|不是|以前|之前|原来|后来|变|升|降|涨|起|其实|新|刚|开始|戒|停|成了|到了",
+    re.IGNORECASE,
+)
+#: Words for what somebody keeps saying that they will do: nothing has changed by that.
+_SAYS_WILL = pattern_of(
+    r"\b(?:sa(?:id|ys?|ying)|sw(?:ore|ears?)|vow\w*|talk\w*)\b.*\b(?:will|'ll|going to|to|of|about)"
+    r" (?:quit|stop|start|giv|chang|switch|mov|leav|cut)\w*"
+    r"|[说嚷喊念叨][^，。]{0,8}[要想会](?:戒|停|换|搬|辞|改)",
     re.IGNORECASE,
 )
 #: Words for what somebody has got but may not have yet, and for the day on which it begins.
@@ -74,6 +81,12 @@ _NOTICE = pattern_of(
     r"\b(?:g[ai]v(?:e|es|en|ing)|put(?:s|ting)? in|hand(?:s|ed|ing) in|serv(?:es|ed|ing))(?: \w+){0,3} notice\b"
     r"|\bleav(?:es?|ing)\b|\b(?:lease|tenancy|contract) (?:ends|expires|runs out|is up)\b"
     r"|退[租房]|到期|[辞离]职|离开|解约",
+    re.IGNORECASE,
+)
+#: Words for the last day of a job or in a home.
+_LAST_DAY = pattern_of(
+    r"\blast (?:working )?day (?:at|in|with)\b|\bleav(?:e|es|ing) (?:the|her|his|their|my) (?:job|flat|house|company)\b"
+    r"|\bmov(?:e|es|ing) out\b|最后一(?:天|个工作日)|离职|搬出|退租",
     re.IGNORECASE,
 )
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
@@ -212,12 +225,20 @@ class _Comparison:
         kept: list[NewFact] = []
         for fact in sorted(facts, key=lambda one: one.text_id not in placed):
             values: list[Fact | NewFact] = [*(one for one in there if one.single), *kept]
-            if again := next((one for one in beside if _says_the_same(fact, one)), None):
+            ended = [one for one in values if _tells_of_end(fact, one)]
+            if ended or (not values and _tells_of_end(fact)):
+                # That something is over stays true beside what comes after it.
+                self._new[fact.text_id] = replace(fact, single=False)
+                for one in ended:
+                    change = Change(one.text_id, "ends", _counts_from(fact, one), fact.text_id)
+                    self._changes.setdefault(one.text_id, change)
+            elif again := next((one for one in beside if _says_the_same(fact, one)), None):
                 self._confirm_known(fact, again)
             elif fact.text_id not in placed and (
                 any(_is_said_with(fact, one) for one in values)
                 or _is_deed(fact, elsewhere=fact.text_id in self._elsewhere)
                 or self._goes_before_plan(fact)
+                or _SAYS_WILL.search(fact.restatement)
                 or (values and _is_death(fact))  # one dies once: what is said of it later is more of the same
             ):
                 self._new[fact.text_id] = replace(fact, single=False)
@@ -264,6 +285,7 @@ class _Comparison:
             if is_alone(fact) and not fact.corrected and fact.text_id not in decided
         ]
         first = 1 + max((fact.number for fact in known), default=0)
+        facts = [self._as_agreed(fact, known) for fact in facts]
         new = sorted(facts, key=lambda fact: fact.text_id in placed)
         values = self._without_repeated(
             [*map(_known_value, known), *(_new_value(fact, number) for number, fact in enumerate(new, first))]
@@ -271,6 +293,18 @@ class _Comparison:
         settled = settle_slot([one.learned for one in values], {one.learned.number: one.state for one in values})
         for one in values:
             self._note_place(one, settled[one.learned.number])
+
+    def _as_agreed(self, fact: NewFact, known: Iterable[Fact]) -> NewFact:
+        """A fact from the day of what is announced for a day ahead, if it is about that: the pay of a job to come."""
+        there = [one for one in known if one.current and one.text_id != fact.text_id]
+        ahead = [one for one in there if one.said < fact.said < one.start] if not (fact.start or fact.end) else []
+        now = " ".join(one.restatement for one in known if one not in ahead)
+        own = telling_terms(f"{fact.subject} {fact.attribute} {now}")
+        about = telling_terms(fact.restatement) - own
+        for one in ahead:
+            if (one.text_id, fact.text_id) in self._placed or about & telling_terms(one.restatement):
+                fact = self._new[fact.text_id] = replace(fact, start=one.start)
+        return fact
 
     def _note_place(self, one: _Value, settled: FactState) -> None:
         name, by = one.learned.text_id, settled.replaced_by
@@ -349,7 +383,7 @@ class _Comparison:
         """Doubt facts that may no longer hold after a change of home, job or partner, or a death.
 
         A model's doubt has the cause that it names, and begins with it; a plan is one if its day is known. Where it
-        names what is no cause, the first change of the window is.
+        names what is no cause, the first change of the window is. So is the last day of a job or in a home.
         """
         triggers = [fact for fact in self.facts_to_store() if self._is_trigger(fact)]
         causes = {fact.text_id for fact in triggers}
@@ -365,6 +399,10 @@ class _Comparison:
             else:
                 cause = self._dropped.get(by.text_id, by.text_id)
                 self._doubt_fact(shown[draft.known - 1], replace(by, text_id=cause))
+        for leaves in self.facts_to_store():
+            for fact in self._known.values() if _is_last_day(leaves) else ():
+                if _is_left(fact, leaves):
+                    self._doubt_fact(fact, leaves)
         for trigger in triggers:
             for fact in (known for known in self._known.values() if _hangs_on(known, trigger)):
                 self._doubt_fact(fact, trigger, "ends" if _is_death(trigger) else "doubts")
@@ -471,8 +509,9 @@ def _is_deed(fact: NewFact, *, elsewhere: bool) -> bool:
 
 
 def _with_day_ahead(fact: NewFact, listed: Iterable[NewFact]) -> NewFact:
-    """What was got and begins later, from the day that another fact of its note gives: a job, a home."""
-    if fact.start or fact.slot.attribute not in _TRIGGERS or not is_alone(fact) or not _GOT.search(fact.restatement):
+    """What was got and begins later, from the day that another fact of its note gives: a job, its pay, a home."""
+    got = fact.slot.attribute == "salary" or (fact.slot.attribute in _TRIGGERS and _GOT.search(fact.restatement))
+    if fact.start or not got or not is_alone(fact):
         return fact
     own = telling_terms(fact.subject)
     about = telling_terms(fact.restatement) - own
@@ -486,6 +525,28 @@ def _with_day_ahead(fact: NewFact, listed: Iterable[NewFact]) -> NewFact:
         and not about.isdisjoint(telling_terms(one.restatement) - own)
     )
     return replace(fact, start=min(days, default=""))
+
+
+def _tells_of_end(fact: NewFact, value: Fact | NewFact | None = None) -> bool:
+    """Whether a fact tells that something is over: this ``value`` of its slot, which it names, if there is one."""
+    if fact.slot.attribute not in _FIELDS or not takes_back(fact.restatement):
+        return False
+    if value is None:
+        return not is_denial(fact.restatement)
+    names = telling_terms(f"{fact.subject} {value.subject}")
+    return not (telling_terms(f"{value.restatement} {value.value}") & telling_terms(fact.restatement)) <= names
+
+
+def _is_last_day(fact: NewFact) -> bool:
+    """Whether a fact gives the day on which a job or a home ends."""
+    return bool(fact.start and fact.basis == "verified" and _LAST_DAY.search(fact.restatement))
+
+
+def _is_left(value: Fact, leaves: NewFact) -> bool:
+    """Whether a current value is the job or the home, by name, of which a fact gives the last day."""
+    names = telling_terms(leaves.subject)
+    named = telling_terms(f"{value.value} {value.restatement}") & telling_terms(leaves.restatement)
+    return value.slot.subject == leaves.slot.subject and value.slot.attribute in _FIELDS and not named <= names
 
 
 def _is_ahead(fact: Fact | NewFact) -> bool:
@@ -675,11 +736,14 @@ def _score_known(
     return scores
 
 
-def _counts_from(new: NewFact, known: Fact) -> str:
+def _counts_from(new: NewFact, known: Fact | NewFact) -> str:
     """When a change takes effect: when the new fact starts or ended, but not before the known one started."""
     begins = _over_since(new) or new.start or new.said
-    is_news = known.stance == "planned" and new.said < begins  # a plan is over once it is known what comes of it
-    return new.said if is_news or begins < known.since else begins
+    # A plan, or what was awaited until a day, is over once it is known what comes of it.
+    awaited = known.slot != new.slot and known.end > known.said[: len(known.end)]
+    is_news = (known.stance == "planned" or known.slot.attribute in EVENTS or awaited) and new.said < begins
+    since = known.since if isinstance(known, Fact) else known.start or known.said
+    return new.said if is_news or begins < since else begins
 
 
 def _over_since(new: NewFact) -> str:

@@ -16,8 +16,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import cache
+from itertools import zip_longest
 from typing import get_args
 
 from domain.matters import MAY_BE_OPEN, MatterKind, MatterStatus, NewMatter, OpenMatter, Precision
@@ -41,7 +42,7 @@ _MOST_TIMES = 20
 _NOON = 12
 #: So many messages a short "don't ask" reaches back, and so many after its own show how a matter goes on.
 _REACHES_BACK, _FOLLOWING = 3, 2
-#: So many messages that speak of a matter are put to the question, none with more characters than this.
+#: So many messages that speak of a matter, or are since its day, are put to the question, none longer than this.
 _MOST_SPEAKING, _LONGEST_LINE = 6, 600
 _YEARLY = ("birthday", "anniversary")
 _DATED = ("event", "deadline")
@@ -71,6 +72,8 @@ _DO_NOT_ASK = pattern_of(
 _IT = pattern_of(
     r"\b(?:please|it|that|this|again|any ?more|i'd|up)\b|[这那](?:个|件|些)?事?情?|它|以后|请|求你|好吗", re.IGNORECASE
 )
+#: Between the first and the last day of what takes several: "from the 16th to the 19th".
+_UNTIL = pattern_of(r"\s*(?:-|–|—|~|to|till?|until|through|到|至)\s*(?:the\s+)?", re.IGNORECASE)
 #: An expression that means a time before.
 _LAST = pattern_of(r"last|past|上", re.IGNORECASE)
 #: Words that are in many matters and tell none of them from another.
@@ -159,9 +162,11 @@ def _other_words(source: Source, words: str) -> str:
 def _due(text: str, said: datetime) -> tuple[str, str, Precision] | None:
     """The first time at or after it was said that some words name; None if there is none."""
     found = read_times(text, said.date())[:_MOST_TIMES]
-    for one in found:
+    for one, then in zip_longest(found, found[1:]):
         if one.recurrence or not (ahead := _ahead(one, text, said.date())):
             continue
+        if then and _UNTIL.fullmatch(text, one.end, then.start):
+            ahead = replace(ahead, last=_end(then, text, ahead))
         at = next((each.hours for each in found if each.hours and each.hours[0] == each.hours[1]), None)
         if ahead.days == 1 and at:
             moment = datetime.combine(ahead.first, at[0]).isoformat(timespec="minutes")
@@ -198,6 +203,14 @@ def _ahead(one: TimeExpression, text: str, said: date) -> TimeRange | None:
     return min(ranges, key=lambda each: each.first, default=None)
 
 
+def _end(last: TimeExpression, text: str, first: TimeRange) -> date:
+    """The last day of what begins on a first one: of a weekday the next from there on."""
+    if last.kind == "weekday" and last.possible:
+        return first.first + timedelta((last.possible[0].first - first.first).days % 7)
+    end = _ahead(last, text, first.first)
+    return end.last if end else first.last
+
+
 def _key_terms(text: str, said: date) -> tuple[str, ...]:
     """The telling words of a sentence, without times and what many matters have in common."""
     plain = re.sub("不?是", " ", without_times(text, read_times(text, said)))
@@ -210,14 +223,19 @@ def _common_terms() -> frozenset[str]:
 
 
 def passage_of(matter: NewMatter | OpenMatter, messages: Sequence[Message], called: Mapping[str, str]) -> Testimony:
-    """What a reader needs to judge whether a matter is open: its message, the next ones, and those that speak of it.
+    """What a reader needs to judge whether a matter is open: its message, the next ones, those that speak of it, and the
+    first since its day, if it has one, which may say how it went without naming it.
 
-    ``messages``: the window with those before it; ``called``: names by role.
+    ``messages``: those of its session, from before its window on; ``called``: names by role.
     """
     at = next(place for place, one in enumerate(messages) if one.text_id == matter.message)
     ahead = [place for place, one in enumerate(messages) if at <= place and not one.hidden]
-    spoken = [place for place in ahead if messages[place].role == "user" and _speaks_of(matter, messages[place].words)]
-    shown = sorted({*(place for place in ahead if place <= at + _FOLLOWING), *spoken[-_MOST_SPEAKING:]})
+    own = [(place, messages[place]) for place in ahead if messages[place].role == "user"]
+    spoken = [place for place, one in own if _speaks_of(matter, one.words)]
+    since = [place for place, one in own if matter.due_from and not matter.yearly and _is_since(matter, one)]
+    shown = sorted({
+        *(place for place in ahead if place <= at + _FOLLOWING), *spoken[-_MOST_SPEAKING:], *since[:_MOST_SPEAKING]
+    })  # fmt: skip
     whole = {place: messages[place].words for place in shown}
     words = {place: one if len(one) <= _LONGEST_LINE else f"{one[:_LONGEST_LINE]} […]" for place, one in whole.items()}
     if at in whole and len(whole[at]) > _LONGEST_LINE:
@@ -275,16 +293,29 @@ def settled_by(
 
 
 def spoken_of(matters: Iterable[OpenMatter], said: Sequence[Message]) -> dict[int, MatterStatus]:
-    """The matters that were spoken of where no model was shown them: closed, since nothing tells how they are."""
-    terms = [(one.seq, _terms(_own(one))) for one in said]
+    """The matters that were spoken of where no model was shown them: closed, since nothing tells how they are.
+
+    The interviewer is not the interview.
+    """
+    spoken = [(one.seq, words, _terms(words)) for one in said if (words := _own(one))]
     named = (
         one
         for one in matters
         if one.is_open and not one.yearly and any(
-            seq > one.place and _shares(_key(one), each, whole=True) for seq, each in terms
+            seq > one.place
+            and _shares(_key(one), terms, whole=True)
+            and _shares(_key(one), _terms(_without_doers(words, one)), whole=True)
+            for seq, words, terms in spoken
         )
     )  # fmt: skip
     return {one.number: "closed" for one in named}
+
+
+def _without_doers(words: str, matter: OpenMatter) -> str:
+    """Words without who does what a matter is called by, unless the matter is about them."""
+    called = "|".join(map(re.escape, _key(matter)))
+    doers = re.compile(rf"\b(?:{called})\w*?[eo]rs?\b|(?:{called})[官员师者]", re.IGNORECASE)
+    return words if doers.search(matter.words) else doers.sub(" ", words)
 
 
 def may_be_settled(matter: OpenMatter, unread: Iterable[Message]) -> bool:
@@ -294,7 +325,7 @@ def may_be_settled(matter: OpenMatter, unread: Iterable[Message]) -> bool:
     """
     later = [one for one in unread if one.seq > matter.place and one.role == "user" and not matter.yearly]
     return any(
-        (matter.due_from and one.timestamp[: len(matter.due_from)] >= matter.due_from)
+        (matter.due_from and _is_since(matter, one))
         or (matter.asked_at and datetime.fromisoformat(one.timestamp) >= datetime.fromisoformat(matter.asked_at))
         or _speaks_of(matter, one.words)
         for one in later
@@ -312,13 +343,14 @@ def settle(matters: Sequence[OpenMatter], said: Sequence[Message], now: datetime
     gone = [one for one in matters if one.status == "dropped"]
     refusals = [at for at, one in enumerate(rows) if _DO_NOT_ASK.search(_plain(_own(one)))]
     for matter in matters:
-        again = matter.is_open and any(_is_same(matter, one, whole=True) for one in gone if one.place <= matter.place)
+        may_be_open = matter.status in MAY_BE_OPEN
+        again = may_be_open and any(_is_same(matter, one, whole=True) for one in gone if one.place <= matter.place)
         if matter.status == "dropped":
             continue
         if again or any(_is_refused(matter, rows, at) for at in refusals):
             found.append(replace(matter, status="dropped"))
             gone.append(matter)
-        elif matter.is_open:
+        elif may_be_open:
             status: MatterStatus = "expired" if matter.expires < now.date().isoformat() else matter.status
             status = "closed" if any(_replaces(one, matter) for one in matters) else status
             yearly, review = _calendar_said(matter, rows), _review_after_talk(matter, rows)
@@ -399,6 +431,11 @@ def _calendar_said(matter: OpenMatter, rows: Sequence[Message]) -> str:
         if near and (named := says_calendar(_own(row))):
             return replace(yearly, calendar=named).text
     return matter.yearly
+
+
+def _is_since(matter: NewMatter | OpenMatter, said: Message) -> bool:
+    """Whether something was said when the day, or the time, of a matter had come."""
+    return said.timestamp[: len(matter.due_from)] >= matter.due_from
 
 
 def _speaks_of(matter: NewMatter | OpenMatter, words: str) -> bool:

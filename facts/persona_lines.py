@@ -32,7 +32,7 @@ from language.numbers import find_numbers
 from language.scripts import STOP_WORDS, Language, estimate, is_unspaced, language_of, unspaced_length
 from language.sentences import split_sentences
 from language.times import parse_date
-from language.words import is_name, latin_names
+from language.words import is_name, latin_names, terms
 
 Deed = Literal["add", "change", "end", "correct", "drop"]
 
@@ -85,6 +85,11 @@ class Refusal:
     operation: Operation
     reason: str
     words: tuple[str, ...] = ()
+
+    @property
+    def needless(self) -> bool:
+        """Whether the operation changes nothing that counts, so that it is not asked for again."""
+        return self.reason in ("repeats", "room")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +185,7 @@ class PersonaEditing:
         return frozenset(number for number, line in found if line and (line.pinned or line.evidence is None))
 
     def apply_operations(self, operations: Iterable[Operation]) -> tuple[Refusal, ...]:
-        """Apply operations in order. Returns those that were rejected; one that nothing needs is only ignored.
+        """Apply operations in order. Returns those that were not applied, with why.
 
         A rejected "drop" is tried again after all others: by what was done the persona may be too long.
         """
@@ -191,7 +196,7 @@ class PersonaEditing:
         return tuple(
             Refusal(operation, reason, self._words_in_no_fact(operation) if reason == "unsupported" else ())
             for operation, reason in found
-            if reason not in ("", "repeats", "room")
+            if reason
         )
 
     def finish(self) -> AppliedOperations:
@@ -401,7 +406,7 @@ class PersonaEditing:
             return wrong
         if any(self._missing_words(text, open_facts, olds)):
             return "unsupported"
-        if any(_swaps_names(text, one.says, self._grounds.names) for one in open_facts):
+        if any(_swaps_names(text, one, self._grounds.names) for one in open_facts):
             return "swapped"
         wanted = telling_terms(text) - self._own_terms
         best = best_sentences(wanted, open_facts)  # type: ignore[arg-type]
@@ -500,15 +505,16 @@ class _Evidence:
 
 
 def _find_unsaid_stance(text: str, facts: Sequence[_Evidence]) -> Stance | None:
-    """How all of these facts were said, where none was stated or planned and the text does not tell so."""
-    weak = sorted({one.fact.stance for one in facts})
+    """How the fact that a text repeats most was said, where none was stated or planned and the text tells nothing."""
+    weak = {one.fact.stance for one in facts}
     if not weak or "stated" in weak or "planned" in weak:
         return None
-    marked = any(text.endswith(marks[stance]) for marks in _STANCE_MARK.values() for stance in weak)
-    wished = weak == ["wished"] and stance_of(text) == "wished"
-    if marked or wished or is_hedged(text) or all(_tells_wish(one, text) for one in facts):
-        return None
-    return weak[0]
+    wanted = telling_terms(text)
+    nearest = max(facts, key=lambda one: len(wanted & telling_terms(one.says)))
+    stance = nearest.fact.stance
+    marked = any(text.endswith(marks[each]) for marks in _STANCE_MARK.values() for each in weak)
+    wished = stance == "wished" and (stance_of(text) == "wished" or _tells_wish(nearest, text))
+    return None if marked or wished or is_hedged(text) else stance
 
 
 def _tells_wish(evidence: _Evidence, text: str) -> bool:
@@ -689,17 +695,19 @@ _OWNS = ("'s", "’s", "的")
 _STATEMENTS = pattern_of(r"[;!?…。；！？]|\.(?=\s|$)")
 
 
-def _swaps_names(text: str, said: str, names: Names) -> bool:
+def _swaps_names(text: str, evidence: _Evidence, names: Names) -> bool:
     """Whether a part of a text has two names in the reverse order of a statement and the same words between them."""
-    statement = said.partition("\n")[0]
-    there = _places_of_names(statement, names)
+    statement = evidence.says.partition("\n")[0]
+    known = {evidence.fact.subject, *evidence.fact.persons, *latin_names(f"{text}\n{statement}")} - {""}
+    there = _places_of_names(statement, known, names)
     for part in _STATEMENTS.split(text):
-        here = _places_of_names(part, names)
+        here = _places_of_names(part, known, names)
         for first, second in permutations(here.keys() & there.keys(), 2):
             if here[first] < here[second] and there[second] < there[first]:
                 between = part[slice(here[first][1], here[second][0])].strip()
                 before = statement[slice(there[second][1], there[first][0])].strip()
-                same = between == before or not telling_terms(between).isdisjoint(telling_terms(before))
+                shared = {*terms(between)} & {*terms(before)} - _EMPTY
+                same = between == before or bool(shared)
                 turned = [_TURNS_AROUND.findall(one) for one in (between, before)]
                 passive = all(map(_PASSIVE.search, (between, before)))
                 behind = part[here[second][1] :], statement[there[first][1] :]
@@ -709,13 +717,14 @@ def _swaps_names(text: str, said: str, names: Names) -> bool:
     return False
 
 
-def _places_of_names(text: str, names: Names) -> dict[str, tuple[int, int]]:
-    """Where each name begins and ends in a text; all names of person or companion are one."""
+def _places_of_names(text: str, known: Collection[str], names: Names) -> dict[str, tuple[int, int]]:
+    """Where each ``known`` name begins and ends in a text; all names of person or companion are one."""
     places: dict[str, tuple[int, int]] = {}
     own = {name: who for who, each in ((PERSON, names.person), (COMPANION, names.companion)) for name in each}
-    for name in sorted({*latin_names(text), *(one for one in own if one in text)}, key=len, reverse=True):
-        at = text.find(name)
-        places.setdefault(own.get(name, name), (at, at + len(name)))
+    for name in sorted({*known, *own}, key=len, reverse=True):
+        if is_named_in(name, text):
+            at = text.find(name)
+            places.setdefault(own.get(name, name), (at, at + len(name)))
     return places
 
 
@@ -808,10 +817,14 @@ def _concerns_line(one: Fact, line: str, stated: Sequence[Fact], own: frozenset[
         return True
     bonds = (fact.value for fact in stated if fact.slot.attribute in BONDS and is_name(fact.value))
     said = normalize_text(one.restatement)
-    shared = telling_terms(line) & telling_terms(one.restatement) - own
+    wanted, told = telling_terms(line) - own, telling_terms(one.restatement) - own
+    told = frozenset(term for term in told if not _GRAMMAR.search(term))
+    shared = wanted & told
+    matter = shared - telling_terms(" ".join(latin_names(one.restatement)))  # York alone is no matter
     return (
         _is_in_line(one.value, line, own)
-        or 2 * len(shared) > len(telling_terms(line) - own)
+        or 2 * len(shared) > len(wanted)
+        or (2 * len(shared) >= len(told) and bool(matter))
         or any(is_named_in(normalize_text(name), said) for name in bonds)
     )
 

@@ -41,29 +41,34 @@ OWN_NAMES = (Slot(PERSON, "name"), Slot(COMPANION, "name"))
 
 
 def stated_names(facts: Iterable[Fact]) -> Names:
-    """The names of person and companion from the current verified facts; the first one stated counts."""
-    stated = (fact for fact in facts if fact.current and fact.verified and fact.stance == "stated")
-    known = [fact for fact in stated if is_name(fact.value)]
-    called = (next((one.value for one in known if one.slot == slot), "") for slot in OWN_NAMES)
-    person, companion = called
-    return Names(person_called=person, companion_called=companion)
+    """The names of person and companion from the current verified facts; they are called by the first one stated."""
+    stated = [fact for fact in facts if fact.current and fact.verified and fact.stance == "stated"]
+    person, companion = (
+        tuple(
+            name for one in stated if one.slot == slot
+            for each in _BESIDE_NAME.split(one.value) if is_name(name := each.strip())
+        )
+        for slot in OWN_NAMES
+    )  # fmt: skip
+    return Names(person, companion, person_called="".join(person[:1]), companion_called="".join(companion[:1]))
 
 
-#: What ends a name: "Tom, at her flat most weekends", Tom (colleague).
-_BESIDE_NAME = pattern_of(r"[,;(，；（)）]")
+#: What ends a name: "Tom, at her flat most weekends", Tom (colleague), "Imogen, Immy".
+_BESIDE_NAME = pattern_of(r"[,;/(，、；（)）]")
 #: What somebody is to somebody else.
 BONDS = frozenset("partner child pet sibling parent friend colleague neighbour boss doctor".split())  # noqa: SIM905
 
 
 def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, ...]:
-    """Who in a text is known, a line each: all names of one person, and what they are to whom.
+    """Who in a text is known, a line each: all names of one person, and what they are to whom, or were until when.
 
     Two who share a name have a line each. ``names`` are those of person and companion.
     """
     from facts.cues import takes_back
 
-    verified = [one for one in known if one.current and one.verified and one.stance == "stated"]
-    stated = [one for one in verified if is_name(one.value) and not takes_back(one.restatement)]
+    verified = [one for one in known if not one.corrected and one.verified and one.stance == "stated"]
+    current = (one for one in verified if one.current)
+    stated = [one for one in current if is_name(one.value) and not takes_back(one.restatement)]
     plain = normalize_text(text)
     called = [
         ({PERSON: (*names.person, PERSON), COMPANION: (*names.companion, COMPANION)}.get(one.slot.subject)
@@ -85,11 +90,12 @@ def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, .
     bonds: dict[str, dict[str, None]] = {}
     for one in verified:
         name, bond, *_ = *map(str.strip, _BESIDE_NAME.split(one.subject)), ""
-        if attribute_of(bond)[0] in BONDS and is_name(name):  # Tom Okafor (colleague)
+        if one.current and attribute_of(bond)[0] in BONDS and is_name(name):  # Tom Okafor (colleague)
             bonds.setdefault(name, {})[bond] = None
         name = _BESIDE_NAME.split(one.value)[0].strip()
         if one.slot.attribute in BONDS and is_name(name) and not takes_back(one.restatement):
-            bonds.setdefault(name, {})[f"{one.attribute}, {one.subject}"] = None
+            until = f" – {one.until[:10]}" if one.until else ""
+            bonds.setdefault(name, {})[f"{one.attribute}, {one.subject}{until}"] = None
     groups += [{name: None} for name in bonds if not any(name in group for group in groups)]
     lines = []
     for group in groups:

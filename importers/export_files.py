@@ -175,11 +175,11 @@ _PIECE = 1 << 20
 _WHOLE_FOR_DAMAGED = 4
 
 
-def detect_encoding(part: ExportFile, looked_at: int = LOOKED_AT) -> str | None:
+def detect_encoding(part: ExportFile) -> str | None:
     """The name of the encoding; None for what is no text."""
     utf8, gb = codecs.getincrementaldecoder("utf-8")("replace"), codecs.getincrementaldecoder("gb18030")()
     whole = damaged = 0
-    fits_gb = True
+    fits_gb, looked_at = True, LOOKED_AT
     with part.open() as file:
         start = _read_piece(file)
         if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -71,9 +71,6 @@ class Asking:
         self, said: str, before: Sequence[str], found: Recollection, session_id: str, cancel: CancelToken
     ) -> Steps:
         """What a plan finds for a message, instead of what one search ``found``. Raises Interrupted."""
-        _, rounds = self._memory.sessions.counts()
-        if rounds <= len(self._memory.messages.context(session_id)):
-            return found  # there is nothing outside the context
         with _with_deadline(cancel, self._patience) as hurried:
             language = language_of(said)
             search = _Search(said, session_id, language, cancel, hurried, tuple(before), apart=False)
@@ -100,7 +97,7 @@ class Asking:
         # An answer that says that nothing is known knows all the same if it quotes something from memory.
         unknown = reply and any(contains_quotation(reply.text, templates.unknown) for templates in TEMPLATES.values())
         knows = reply is not None and (not unknown or bool(check_quotations(reply.text, found)))
-        self.last = MemoryAnswer(search.question, found, reply, knows)
+        self.last = MemoryAnswer(found, reply, knows)
         yield self.last
 
     # -- searching ---------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ class ChapterWriter:
     # -- what is due ---------------------------------------------------------------------------------------------
 
     def _find_due(self, *, only_past: bool = False) -> Iterator[_Due]:
-        if self._llm.describe().demo:
+        if self._llm.described.demo:
             return
         left = self._memory.imports.remaining_backlog()
         waits = left.resting or left.calls_today >= self._llm.settings.import_calls
@@ -240,6 +240,9 @@ def write_page(memory: Memory, llm: Llm, session_id: str, cancel: CancelToken) -
             named = [one.text_id for at, one in enumerate(recent, 1) if at in numbers]
             if named and sources.supports(sentence, named):
                 lines.append((" ".join(sentence.split()).lstrip("-*• "), named))
+            elif sentence.strip(" -"):
+                why = "its messages do not say it" if named else "it names no message"
+                llm.log.info("a line of the diary is left out: %s", why)
     cancel.check()
     memory.chapters.put_page(session_id, [one.text_id for one in shown], lines[:_PAGE_LINES])
 

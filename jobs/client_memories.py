@@ -11,8 +11,10 @@ ended and is continued where it stopped. Nothing is erased here, only no longer 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from datetime import datetime
+from heapq import nlargest
+from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.events import Notice
@@ -23,14 +25,20 @@ from jobs.extraction import Extraction, only_notices
 from jobs.rebuild import rebuild
 from jobs.saving import Saving
 from language.times import move_months
+from language.words import tokens
 from llm import Llm
 from memory import Memory
-from recall.client_notes import cosine_similarities, rank_memories, shared_words
+
+if TYPE_CHECKING:
+    from domain.indexes import Vector
 
 #: After so many months a memory is hidden.
 _MONTHS = 3
 #: So many vectors are asked for at once.
 _AT_ONCE = 64
+#: A note is recalled by its similarity to a message and by its importance, with the weights of the chat API's original:
+#: 0.7 x similarity + 0.3 x importance / 10, and the best five.
+_SIMILARITY, _IMPORTANCE, _MOST = 0.7, 0.3, 5
 
 
 def find_due_extractions(rounds: Mapping[int, str], messages: int, key: str, batch: int) -> list[DueExtraction]:
@@ -107,7 +115,11 @@ class ClientHistoryJob:
 
 
 def recall_client_notes(memory: Memory, llm: Llm, text: str) -> list[ClientNote]:
-    """The memories that matter most for a message, the best first."""
+    """The memories that matter most for a message, the best first.
+
+    Similarity is the cosine of two vectors. Without vectors it is the share of the message's words that the note
+    contains, and a note that contains none is not recalled.
+    """
     importances = memory.clients.importances()
     if not importances:
         return []
@@ -123,6 +135,39 @@ def recall_client_notes(memory: Memory, llm: Llm, text: str) -> list[ClientNote]
     numbers = rank_memories(likeness, importances)
     found = {one.number: one for one in memory.clients.memories(numbers)}
     return [found[number] for number in numbers if number in found]
+
+
+def rank_memories(similarity: Mapping[int, float], importances: Mapping[int, int]) -> list[int]:
+    """The numbers of the best notes, best first; of equal ones the newest first."""
+    scores = {
+        number: _SIMILARITY * value + _IMPORTANCE * importances[number] / 10
+        for number, value in similarity.items()
+        if number in importances
+    }
+    return nlargest(_MOST, scores, key=lambda number: (scores[number], number))
+
+
+def cosine_similarities(query: Vector, numbers: Sequence[int], table: Vector) -> dict[int, float]:
+    """The cosine similarity of a message's vector to each note's, a row of ``table`` for each number."""
+    import numpy as np
+
+    norms = np.linalg.norm(table, axis=1) * np.linalg.norm(query)
+    found = (table @ query) / np.where(norms > 0, norms, 1.0)
+    return dict(zip(numbers, found.tolist(), strict=True))
+
+
+def shared_words(query: str, memories: Iterable[ClientNote]) -> dict[int, float]:
+    """The share of a message's words that each note contains; notes with none are left out."""
+    wanted = _word_set(query)
+    shares = {
+        one.number: len(wanted & _word_set(f"{one.summary} {one.key_points}")) / max(1, len(wanted)) for one in memories
+    }
+    return {number: share for number, share in shares.items() if share}
+
+
+def _word_set(text: str) -> set[str]:
+    """The words of a text without marks."""
+    return {token for token in tokens(text) if not token.startswith("@")}
 
 
 # -- sessions that the memory service ended --------------------------------------------------------------------------

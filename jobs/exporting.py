@@ -32,22 +32,20 @@ _PATIENCE = 3_600.0
 # -- texts with their vectors ----------------------------------------------------------------------------------------
 
 
-def copy_to_lance(memory: Memory, folder: Path, patience: float = _PATIENCE) -> tuple[int, int]:
+def copy_to_lance(memory: Memory, folder: Path) -> tuple[int, int]:
     """Write every text with its vector into a LanceDB table. Returns how many, and how many have no vector yet."""
     from storage.vectors.exports import write_lance
 
-    copied = _Copy(memory, patience)
+    copied = _Copy(memory)
     write_lance(folder.expanduser().absolute(), copied.read_batches(), copied.model, copied.dimension)
     return copied.counts()
 
 
-def copy_to_milvus(
-    memory: Memory, target: str, patience: float = _PATIENCE, *, collection: str = "", replaces: bool = False
-) -> tuple[int, int]:
+def copy_to_milvus(memory: Memory, target: str, *, collection: str = "", replaces: bool = False) -> tuple[int, int]:
     """The same into a Milvus collection: of a new file of Milvus Lite, or of a server, where it may replace a copy."""
     from storage.vectors.exports import write_milvus
 
-    copied = _Copy(memory, patience)
+    copied = _Copy(memory)
     write_milvus(target, copied.read_batches(), copied.dimension, collection, replaces=replaces)
     return copied.counts()
 
@@ -55,10 +53,10 @@ def copy_to_milvus(
 class _Copy:
     """A copy in progress; it first waits for missing vectors."""
 
-    def __init__(self, memory: Memory, patience: float) -> None:
+    def __init__(self, memory: Memory) -> None:
         self._memory = memory
         memory.index.start()
-        memory.index.settle(patience)
+        memory.index.settle(_PATIENCE)
         status = memory.index.status()
         if not status.vectors or status.dimension is None:
             raise errors.StorageError("export.no_vectors", fault=status.fault)

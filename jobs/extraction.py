@@ -91,7 +91,8 @@ class _Work:
     """What stays the same through all calls for a window.
 
     ``known`` are the current facts before it, and all that are in the slots of the new ones. ``open`` is all that was
-    open before it, nothing where it is ``imported``: what another program exported opens and settles nothing.
+    open before it, nothing where it is ``imported``: what another program exported opens and settles nothing. ``later``
+    is what its session goes on with.
     """
 
     messages: Sequence[Message]
@@ -102,6 +103,7 @@ class _Work:
     language: Language
     open: Sequence[OpenMatter] = ()
     imported: bool = False
+    later: Sequence[Message] = ()
 
     @property
     def window(self) -> Window:
@@ -127,22 +129,6 @@ class _Open:
     matters: Sequence[NewMatter] = ()
     settled: Mapping[int, MatterStatus] = field(default_factory=dict)
     shown: frozenset[int] = frozenset()
-
-
-def next_window(
-    memory: Memory, session_id: str, size: int, *, all_of_it: bool = False, only: Container[str] | None = None
-) -> list[Message]:
-    """The unread messages of a session to read next, of ``only`` these: a full window that has left the context.
-
-    With ``all_of_it`` those in the context as well, also if they fill no window.
-    """
-    unread = [message for message in memory.messages.unread(session_id) if only is None or message.text_id in only][
-        :size
-    ]
-    if all_of_it:
-        return unread
-    window = [message for message in unread if message.compacted]
-    return window if len(window) == size else []
 
 
 def only_notices(events: Generator[ExtractionEvent, None, bool]) -> Generator[Notice, None, bool]:
@@ -187,7 +173,7 @@ class Extraction:
         size = self._llm.settings.window_size
         if all_of_it and only is None and most_calls is None:
             self._read_ahead(session_id, size, cancel)
-        while window := next_window(self._memory, session_id, size, all_of_it=all_of_it, only=only):
+        while window := self._memory.messages.next_window(session_id, size, all_of_it=all_of_it, only=only):
             if allowed is not None and self.calls + _CALLS_A_WINDOW > allowed:
                 return False
             extracted = yield from self._extract_window(window, cancel)
@@ -228,13 +214,14 @@ class Extraction:
             one for one in self._memory.messages.of_session(messages[0].session_id) if not one.hidden and not one.demo
         ]
         before = [one for one in said if one.position < messages[0].position]
-        after = [one for one in said if one.position > messages[-1].position and one.role == "user"][:_AFTER]
+        later = [one for one in said if one.position > messages[-1].position]
+        after = [one for one in later if one.role == "user"][:_AFTER]
         following = [one for one in after if _MAY_ASK_TO_FORGET.search(one.words)]
         overlap, names = self._llm.settings.window_overlap, names_of_both(known, self._llm.settings)
         imported = self._memory.sessions.was_imported(messages[0].session_id)
         return _Work(
             messages, before[len(before) - overlap :] if overlap < len(before) else before, following, known, names,
-            self._memory.language(), [] if imported else self._memory.matters.with_status(MAY_BE_OPEN), imported,
+            self._memory.language(), [] if imported else self._memory.matters.with_status(MAY_BE_OPEN), imported, later,
         )  # fmt: skip
 
     def _extract_window(
@@ -363,6 +350,7 @@ class Extraction:
         if work.imported or self._memory.sessions.is_of_program(work.messages[0].session_id):
             # What another program says of itself is not true of this companion.
             facts = tuple(fact for fact in checked.facts if fact.about != "companion")
+            checked.rejected["of another companion"] += len(checked.facts) - len(facts)
             checked = replace(checked, facts=facts)
         checked.rejected.update(drafts.rejected)
         if work.imported:
@@ -436,7 +424,7 @@ class Extraction:
         spoken, order = work.spoken(self._llm.settings), in_asking_order(facts, window)
         called = {"user": spoken.person, "assistant": spoken.companion}
         candidates = material_of(order, spoken.in_order, called)
-        candidates += [passage_of(one, spoken.in_order, called) for one in matters]
+        candidates += [passage_of(one, (*spoken.in_order, *work.later), called) for one in matters]
 
         def ask() -> str:
             return self._llm.check_statements(candidates, work.language, cancel, work.names)
@@ -449,6 +437,8 @@ class Extraction:
         except (errors.ContentFiltered, errors.ContextTooLong, errors.BadReply) as fault:
             self._log.warning("what words say cannot be asked", exc_info=fault)
             return {}, frozenset()
+        asked = Counter(answers.get(number, "none") for number in range(1, len(candidates) + 1))
+        self._log.info("window %s: do its words say this? %s", window, dict(asked))
         open_too = (number - len(order) - 1 for number, answer in answers.items() if answer == "yes")
         return (
             {order[number - 1].text_id: answer for number, answer in answers.items() if number <= len(order)},
@@ -535,12 +525,13 @@ class Extraction:
 def names_of_both(known: Sequence[Fact], settings: Settings) -> Names:
     """Under which names the two are known, from the settings and from what is verified, and who else is."""
     known, words = [fact for fact in known if fact.verified], TEMPLATES.values()
-    named = [[one for one in known if one.slot == slot] for slot in OWN_NAMES]
-    person, companion = ([one.value for one in each] for each in named)
     stated = stated_names(known)
+    person, companion = ([one.value for one in known if one.slot == slot] for slot in OWN_NAMES)
+    person = [settings.user_name, *stated.person, *person, *(each.person for each in words)]
+    companion = [settings.companion_name, *stated.companion, *companion, *(each.companion for each in words)]
     return Names(
-        tuple(filter(None, [settings.user_name, *person, *(each.person for each in words)])),
-        tuple(filter(None, [settings.companion_name, *companion, *(each.companion for each in words)])),
+        tuple(filter(None, person)),
+        tuple(filter(None, companion)),
         frozenset(name for fact in known for name in _mentioned_names(fact)),
         stated.person_called,
         stated.companion_called,

@@ -136,7 +136,7 @@ class Maintenance:
         self._opened = False
         #: Whether the companion keeps a diary; for served people it does so only where that is set.
         own = settings.diary == "on" or (settings.diary == "auto" and scheduler is None)
-        self._writes_diary = own and not llm.describe().demo
+        self._writes_diary = own and not llm.described.demo
         self.queue = JobQueue(
             memory.jobs, self._run_job, self._request_due, scheduler or Scheduler(_OWN_THREADS), llm.clock, llm.log
         )
@@ -153,12 +153,10 @@ class Maintenance:
 
         In the background, or, with ``wait``, before this returns.
         """
-        from jobs.extraction import next_window
-
         do = self.queue.run_now if wait else self.queue.request
         if rounds_to_compact(self.memory, self.settings, session_id, shortened=shortened):
             do("compact", session_id, "shortened" if shortened else "", at_once=True)
-        if window := next_window(self.memory, session_id, self.settings.window_size):
+        if window := self.memory.messages.next_window(session_id, self.settings.window_size):
             do("extract", session_id, window[-1].text_id)
 
     def after_save(self, session_id: str) -> None:
@@ -242,7 +240,7 @@ class Maintenance:
             """Those of other programs wait to be saved."""
             return timedelta() if session.client else self.settings.extract_after
 
-        if self.llm.describe().demo:
+        if self.llm.described.demo:
             return
         for session in self.memory.idle_sessions(self.clock(), idle_limit, besides=()):
             if unread := self.memory.messages.unread(session.session_id):
@@ -260,7 +258,7 @@ class Maintenance:
         """
         memory, settings = self.memory, self.settings
         moments = [self.clock()] if memory.rebuilds.due_requests() else []
-        reads = settings.extract_after and not self.llm.describe().demo
+        reads = settings.extract_after and not self.llm.described.demo
         if oldest := memory.steps.oldest("tools"):
             moments.append(datetime.fromisoformat(oldest) + TOOLS_WAIT)
         for session in memory.sessions.active():

@@ -37,7 +37,7 @@ from facts.persona_lines import (
 from facts.slots import Names, known_people
 from facts.spans import quotation_of
 from jobs.extraction import names_of_both
-from language.reactions import manner_lines, manner_of
+from language.reactions import manner_lines, manner_of, running_jokes
 from language.scripts import Language, estimate
 from llm import Llm
 from memory import Memory
@@ -116,6 +116,8 @@ class PersonaUpdate:
         ]
         spoken = (messages[0].timestamp, messages[-1].timestamp) if messages else ("", "")
         shown = tuple(one for one in facts if one.fact.basis == "verified" or one.quotation)
+        if len(shown) < len(facts):
+            self._llm.log.info("persona %s: %d quoted facts without words", persona, len(facts) - len(shown))
         return Material(persona, shown, tuple(changes), spoken)
 
     def _find_changes(self, by: Sequence[Fact]) -> Iterable[Changed]:
@@ -154,7 +156,7 @@ class PersonaUpdate:
         task = PersonaTask(
             persona, lines, material.facts, material.changes, material.spoken, limit, editing.fixed,
             {number: whole for number, line in lines.items() if (whole := grounds.past.get(line.strip())) is not None},
-            known_people(known, names, "\n".join(material.texts)),
+            known_people(self._all_facts, names, "\n".join(material.texts)),
         )  # fmt: skip
         try:
             refused = yield from self._ask(task, editing, language, cancel, names)
@@ -192,9 +194,10 @@ class PersonaUpdate:
         refused = editing.apply_operations(found.operations)
         self._llm.log.info(
             "persona %s: %d operations; unreadable: %s; refused: %s",
-            task.persona, len(found.operations), dict(found.rejected), [one.reason for one in refused],
+            task.persona, len(found.operations), dict(found.rejected),
+            [f"{one.operation.deed} {list(one.operation.lines)}: {one.reason}" for one in refused],
         )  # fmt: skip
-        return refused
+        return tuple(one for one in refused if not one.needless)
 
     def _under_right_names(self, persona: PersonaDraft, pins: Sequence[str]) -> PersonaDraft:
         """A persona with the right names in the lines of the program, which rest on the corrections then, too."""
@@ -251,10 +254,14 @@ def with_manner(memory: Memory, settings: Settings, session_id: str, draft: Pers
 
     A line changes in its place. What a person wrote, pinned or removed stays so. The lines get the room that is left.
     """
-    replies = [(one, words) for one in memory.voice.replies(session_id) if (words := own_words(one).strip())]
+    replies = [
+        (one, words, then) for one, then in memory.voice.replies(session_id) if (words := own_words(one).strip())
+    ]
     person = settings.user_name or memory.names().person_called
     there, evidence = manner_lines(draft.text), {one.line.strip(): one for one in draft.lines}
-    shown = manner_of([words for _, words in replies], person, memory.language(), there.get("length", ""))
+    language = memory.language()
+    shown = manner_of([words for _, words, _ in replies], person, language, there.get("length", ""))
+    shown |= running_jokes([(one.session_id, words, then) for one, words, then in replies], language)
     if there == {part: line for part, (line, _) in shown.items()}:
         return draft
     versions, lines = memory.personas.versions, draft.text.split("\n")

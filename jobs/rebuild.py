@@ -27,11 +27,9 @@ from storage.erasure import Proof
 
 @dataclass(frozen=True)
 class RebuildStarted:
-    """The rebuild of a summary, or of a persona by one session, begins: ``number`` of ``of``."""
+    """The rebuild of a summary, or of a persona by one session, begins."""
 
     what: RebuildTarget
-    number: int
-    of: int
 
 
 @dataclass(frozen=True)
@@ -52,13 +50,6 @@ class Step:
 
 
 @dataclass(frozen=True)
-class ErasureProven:
-    """The selection is proven to be removed from every file; what was derived from it is rebuilt next."""
-
-    proof: Proof
-
-
-@dataclass(frozen=True)
 class Erased:
     """What was removed and rebuilt, with the proof."""
 
@@ -68,7 +59,7 @@ class Erased:
     proof: Proof
 
 
-EraseEvent = Step | RebuildEvent | ErasureProven | Erased
+EraseEvent = Step | RebuildEvent | Erased
 
 
 def erase(memory: Memory, llm: Llm, chosen: ErasureScope, cancel: CancelToken) -> Iterator[EraseEvent]:
@@ -78,7 +69,6 @@ def erase(memory: Memory, llm: Llm, chosen: ErasureScope, cancel: CancelToken) -
     """
     yield Step("erase")
     proof = memory.erasure.erase(chosen)
-    yield ErasureProven(proof)
     made, begun = list[RebuildTarget](), set[str]()
     for event in memory.epoch.derive(lambda: rebuild(memory, llm, cancel)):
         step: Literal["summaries", "personas"] | None = None
@@ -103,13 +93,12 @@ def rebuild(memory: Memory, llm: Llm, cancel: CancelToken) -> Iterator[RebuildEv
         for persona in PERSONAS
         for session_id in dict.fromkeys(each.session_id for each in waiting if each.what == persona)
     ]
-    of = len(summaries) + len(parts)
     try:
-        for number, request in enumerate(summaries, start=1):
-            yield RebuildStarted("summary", number, of)
+        for request in summaries:
+            yield RebuildStarted("summary")
             yield from _rebuild_summary(memory, llm, request, cancel)
-        for number, (persona, session_id) in enumerate(parts, start=len(summaries) + 1):
-            yield RebuildStarted(persona, number, of)
+        for persona, session_id in parts:
+            yield RebuildStarted(persona)
             if not (yield from _rebuild_persona(memory, llm, persona, session_id, cancel)):
                 return
     except (errors.ModelError, errors.Interrupted) as fault:

@@ -1,89 +1,11 @@
-"""How people ask to have something forgotten, in English and Chinese: spellings, forms, and what speaks against them.
+"""How people ask to have something forgotten, in English and Chinese: forms, and what speaks against them.
 
-A text is normalised first (``normalise``): contractions without apostrophe, frequent misspellings, simplified characters.
-Every form is a ``Guarded`` pattern for one normalised sentence in lower case.
+Every form is a ``Guarded`` pattern for one sentence in lower case that ``forget_requests.normalise`` has spelled.
 """
 
 from __future__ import annotations
 
-import re
-
 from domain.patterns import Guarded, pattern_of
-
-# --- spelling
-
-_APOSTROPHE = pattern_of(
-    r"\b(i|you|we|they|it|that|this|let|what)['`´](m|d|ve|ll|re|s)\b|\b([a-z]+n)['`´]t\b", re.IGNORECASE
-)
-_SPELLED = {
-    "please": "pls plz plse pleas plese pleease pleaes",
-    "you": "u ya",
-    "your": "ur",
-    "forget": "forgt fogret froget forgte foget forgett forgret frget forgetit",
-    "forgot": "frogot forgott",
-    "remember": "remeber rember remmember rememebr rembember remebmer remembr remeberr",
-    "remembering": "remebering rembering",
-    "mention": "menton mentoin metion mension menion",
-    "mentioned": "mentoned mentionned metioned mensioned",
-    "bring": "brign birng brng",
-    "delete": "delte deelte delet deleet",
-    "erase": "earse erace eraze errase",
-    "pretend": "pretned pretent prentend pertend preten",
-    "between": "betwen beetween btwn betwene",
-    "secret": "secert seceret",
-    "again": "agian agin agen",
-    "never": "nver neva nvr",
-    "what": "wat wot wut",
-    "about": "abt bout",
-    "said": "siad sayed",
-    "dont": "dnt donot",
-    "doesnt": "dosent doesent",
-    "should": "shoud shuld shld",
-    "shouldnt": "shoudnt shouldent shudnt shuldnt shoudlnt shouldnta shouldna",
-    "confidential": "confidental confedential",
-    "anymore": "anymor",
-    "never mind": "nvm nevermind nvmd",
-    "want to": "wanna",
-}  # fmt: skip
-_SPELLING = {wrong: right for right, wrongs in _SPELLED.items() for wrong in wrongs.split()}
-_WORD = pattern_of(r"[A-Za-z]+")
-_SIMPLIFIED = str.maketrans(
-    "別記請說話講當沒剛這個們對從裡裏憶錄許應該寫後會將關於題過還聽見麼為與間開刪談聊問條內傳誰學應讓錢給總實檔麻煩點嗎邊發氣樣號隨",
-    "别记请说话讲当没刚这个们对从里里忆录许应该写后会将关于题过还听见么为与间开删谈聊问条内传谁学应让钱给总实档麻烦点吗边发气样号随",
-)
-#: What dictation and input methods put in the place of a character that sounds the same.
-_HOMOPHONES = (
-    (pattern_of(r"(?<=[别要想许后以])在(?=提|说起|聊起|跟我|和我)"), "再"),
-    (pattern_of(r"别题"), "别提"),
-    (pattern_of(r"忘调"), "忘掉"),
-    (pattern_of(r"忘[啦咯喽嘞]"), "忘了"),
-    (pattern_of(r"(?<=[事话吧它])[望旺](?=[了掉])"), "忘"),
-    (pattern_of(r"保蜜"), "保密"),
-    (pattern_of(r"别计(?=住|下|[，。！吧了]|$)"), "别记"),
-)
-_HAN_SPACE = pattern_of(r"(?<=[\u3400-\u9fff])[ \u3000]+(?=[\u3400-\u9fff])")
-
-
-def normalise(text: str) -> str:
-    """The text as the forms are written.
-
-    >>> normalise("I shouldn't of typed that, pls dont remeber it. 別在提了")
-    'I shouldnt have typed that, please dont remember it. 别再提了'
-    """
-    text = _APOSTROPHE.sub(
-        lambda found: (found[1] or "") + (found[2] or "") + ((found[3] and found[3] + "t") or ""), text
-    )
-    if not _SPELLING.keys().isdisjoint(_WORD.findall(text.lower())):
-        text = _WORD.sub(lambda found: _SPELLING.get(found[0].lower(), found[0]), text)
-    text = _SHOULD_OF.sub(r"\1 have", text)
-    if not text.isascii():
-        text = _HAN_SPACE.sub("，", text.translate(_SIMPLIFIED))
-        for pattern, right in _HOMOPHONES:
-            text = pattern.sub(right, text)
-    return text
-
-
-_SHOULD_OF = pattern_of(r"\b((?:should|shouldnt|could|would|must)(?: not| never)?) (?:of|a|ve)\b", re.IGNORECASE)
 
 # --- English
 

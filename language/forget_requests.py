@@ -1,9 +1,10 @@
 """Finds requests to forget something, and which messages they refer to, in English and Chinese.
 
 Rules say how certain a request is: ``clear`` and ``likely`` ones are hidden at once, for an ``uncertain`` one the person
-is asked, a ``possible`` one is hidden only after a model has read it. What a message reads like may make it more certain. An idiom ("forget it, let's eat", 算了忘了吧) is at most possible. What a request
-refers to is read narrowly: the message itself if it says what is meant, else what it names, else the round before it.
-Quoted text is ignored.
+is asked, a ``possible`` one is hidden only after a model has read it. What a message reads like may make it more
+certain. An idiom ("forget it, let's eat", 算了忘了吧) is at most possible. What a request refers to is read narrowly: the
+message itself if it says what is meant, else what it names, else the round before it. Quoted text is ignored, and a
+text is spelled as the forms are written first (``normalise``).
 """
 
 from __future__ import annotations
@@ -67,6 +68,81 @@ class ForgetRequest:
 
 _QUOTED = pattern_of(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”|「[^」\n]{0,300}」|『[^』\n]{0,300}』|‘[^’\n]{3,300}’')
 _SENTENCE = pattern_of(r"[^.!?。！？\n]+[.!?。！？\n]*")
+
+# --- spelling
+
+_APOSTROPHE = pattern_of(
+    r"\b(i|you|we|they|it|that|this|let|what)['`´](m|d|ve|ll|re|s)\b|\b([a-z]+n)['`´]t\b", re.IGNORECASE
+)
+_SPELLED = {
+    "please": "pls plz plse pleas plese pleease pleaes",
+    "you": "u ya",
+    "your": "ur",
+    "forget": "forgt fogret froget forgte foget forgett forgret frget forgetit",
+    "forgot": "frogot forgott",
+    "remember": "remeber rember remmember rememebr rembember remebmer remembr remeberr",
+    "remembering": "remebering rembering",
+    "mention": "menton mentoin metion mension menion",
+    "mentioned": "mentoned mentionned metioned mensioned",
+    "bring": "brign birng brng",
+    "delete": "delte deelte delet deleet",
+    "erase": "earse erace eraze errase",
+    "pretend": "pretned pretent prentend pertend preten",
+    "between": "betwen beetween btwn betwene",
+    "secret": "secert seceret",
+    "again": "agian agin agen",
+    "never": "nver neva nvr",
+    "what": "wat wot wut",
+    "about": "abt bout",
+    "said": "siad sayed",
+    "dont": "dnt donot",
+    "doesnt": "dosent doesent",
+    "should": "shoud shuld shld",
+    "shouldnt": "shoudnt shouldent shudnt shuldnt shoudlnt shouldnta shouldna",
+    "confidential": "confidental confedential",
+    "anymore": "anymor",
+    "never mind": "nvm nevermind nvmd",
+    "want to": "wanna",
+}  # fmt: skip
+_SPELLING = {wrong: right for right, wrongs in _SPELLED.items() for wrong in wrongs.split()}
+_LATIN_WORD = pattern_of(r"[A-Za-z]+")
+_SIMPLIFIED = str.maketrans(
+    "別記請說話講當沒剛這個們對從裡裏憶錄許應該寫後會將關於題過還聽見麼為與間開刪談聊問條內傳誰學應讓錢給總實檔麻煩點嗎邊發氣樣號隨",
+    "别记请说话讲当没刚这个们对从里里忆录许应该写后会将关于题过还听见么为与间开删谈聊问条内传谁学应让钱给总实档麻烦点吗边发气样号随",
+)
+#: What dictation and input methods put in the place of a character that sounds the same.
+_HOMOPHONES = (
+    (pattern_of(r"(?<=[别要想许后以])在(?=提|说起|聊起|跟我|和我)"), "再"),
+    (pattern_of(r"别题"), "别提"),
+    (pattern_of(r"忘调"), "忘掉"),
+    (pattern_of(r"忘[啦咯喽嘞]"), "忘了"),
+    (pattern_of(r"(?<=[事话吧它])[望旺](?=[了掉])"), "忘"),
+    (pattern_of(r"保蜜"), "保密"),
+    (pattern_of(r"别计(?=住|下|[，。！吧了]|$)"), "别记"),
+)
+_HAN_SPACE = pattern_of(r"(?<=[\u3400-\u9fff])[ \u3000]+(?=[\u3400-\u9fff])")
+
+
+def normalise(text: str) -> str:
+    """The text as the forms are written.
+
+    >>> normalise("I shouldn't of typed that, pls dont remeber it. 別在提了")
+    'I shouldnt have typed that, please dont remember it. 别再提了'
+    """
+    text = _APOSTROPHE.sub(
+        lambda found: (found[1] or "") + (found[2] or "") + ((found[3] and found[3] + "t") or ""), text
+    )
+    if not _SPELLING.keys().isdisjoint(_LATIN_WORD.findall(text.lower())):
+        text = _LATIN_WORD.sub(lambda found: _SPELLING.get(found[0].lower(), found[0]), text)
+    text = _SHOULD_OF.sub(r"\1 have", text)
+    if not text.isascii():
+        text = _HAN_SPACE.sub("，", text.translate(_SIMPLIFIED))
+        for pattern, right in _HOMOPHONES:
+            text = pattern.sub(right, text)
+    return text
+
+
+_SHOULD_OF = pattern_of(r"\b((?:should|shouldnt|could|would|must)(?: not| never)?) (?:of|a|ve)\b", re.IGNORECASE)
 
 # --- what a forget request names
 
@@ -221,7 +297,7 @@ def detect_forget_request(text: str, reply: str = "", reads: Reading | None = No
     >>> detect_forget_request("Forget it, let's eat.").hides
     False
     """
-    plain = forms.normalise(_QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'")))
+    plain = normalise(_QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'")))
     message = plain.lower()
     wordings = [one for one in _WORDINGS if any(form.may_stand_in(message) for form in (*one[0], *one[1], *one[2:4]))]
     if not (wordings or reply or reads):
@@ -229,7 +305,7 @@ def detect_forget_request(text: str, reply: str = "", reads: Reading | None = No
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
     graded = [_grade(sentence.lower(), message, wordings) for sentence in sentences]
     certainty = _add_up([one[0] for one in graded if one])
-    promised = forms.REPLY.search(forms.normalise(without_quotations(reply).replace("’", "'")).lower())
+    promised = forms.REPLY.search(normalise(without_quotations(reply).replace("’", "'")).lower())
     if reads == "none":
         certainty = None if certainty == "possible" and not promised else certainty
     elif reads and _READINGS.index(reads) > _READINGS.index(certainty or "none"):
@@ -260,7 +336,7 @@ def detect_release(text: str) -> ForgetRequest | None:
     >>> detect_release("You can talk about Sam again.").matter
     ('Sam',)
     """
-    plain = forms.normalise(_QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'")))
+    plain = normalise(_QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'")))
     for sentence in (found[0].strip() for found in _SENTENCE.finditer(plain)):
         if forms.RELEASE.search(sentence.lower()) or forms.HAN_RELEASE.search(sentence):
             if forms.AGAINST.search(sentence.lower()) or sentence.endswith(("?", "？")):

@@ -1,15 +1,17 @@
 """How a person takes a reply (laughter, thanks, a long answer; or that it was wrong, too long, or not wanted), and how
-the companion usually talks: how long, what it calls the person, what is never in it, as lines of its persona.
+the companion usually talks: how long, what it calls the person, what is never in it, what the two keep laughing about,
+as lines of its persona.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from domain.patterns import pattern_of
 from language.scripts import Language
+from language.words import matching_forms, terms
 
 _LAUGHS = pattern_of(
     r"\b(?:ha(?:ha)+h?|hehe+|lo+l|lmao|rofl)\b|[😂🤣😄😆]|哈哈|嘿嘿|笑死|笑出声|2333|hhh", re.IGNORECASE
@@ -52,8 +54,14 @@ _LINES: Mapping[Language, Mapping[str, str]] = {
         "length": "Usually replies in about {} words.",
         "calls": "Calls the user “{}”.",
         "never": "Never in its replies: {}.",
+        "jokes": "They keep laughing about {}.",
     },
-    "zh": {"length": "每次回复通常在 {} 个字左右。", "calls": "管用户叫“{}”。", "never": "回复里从来没有{}。"},
+    "zh": {
+        "length": "每次回复通常在 {} 个字左右。",
+        "calls": "管用户叫“{}”。",
+        "never": "回复里从来没有{}。",
+        "jokes": "两个人的老梗：{}。",
+    },
 }
 _PARTS = {
     part: pattern_of("|".join(re.escape(lines[part]).replace(r"\{\}", ".+") for lines in _LINES.values()))
@@ -63,6 +71,8 @@ _PARTS = {
 _STEP, _THIRD = 5, 3
 #: A long answer is so many times as long as usual, and longer than this.
 _LONGER, _LONG = 2, 60
+#: A running joke is laughed at in so many sessions, as often by chance in so many of a thousand; so many are named.
+_SESSIONS, _CHANCE, _MOST_JOKES = 3, 2, 3
 
 
 def reaction_of(text: str, usual: int) -> int:
@@ -112,6 +122,30 @@ def manner_of(
     if never := [(zh_name if zh else en) for en, zh_name, seen in _HABITS if not any(map(seen.search, replies))]:
         said["never"] = ("、" if zh else ", ").join(never), every
     return {part: (_LINES[language][part].format(words), shown) for part, (words, shown) in said.items()}
+
+
+def running_jokes(replies: Sequence[tuple[str, str, str]], language: Language) -> dict[str, tuple[str, list[int]]]:
+    """The line on the words in replies that are laughed at nearly always, and which replies show it, as ``manner_of``.
+
+    ``replies``: the session of each, its words, and what the person said next, who has to use such a word as well.
+    """
+    laughed = [bool(_LAUGHS.search(then) and not _MINDS.search(then)) for _, _, then in replies]
+    heard, places = {word for _, _, then in replies for word in terms(then)}, defaultdict[str, list[int]](list)
+    for at, (_, words, _) in enumerate(replies):
+        for word in terms(_LAUGHS.sub(" ", words)):
+            places[word].append(at)
+    jokes = dict[str, list[int]]()
+    for word in (one for one in places if len(one) > 1 and one in heard):
+        taken = [at for at in places[word] if laughed[at]]
+        often = len({replies[at][0] for at in taken}) >= _SESSIONS and 4 * len(taken) >= 3 * len(places[word])
+        if often and 1000 * (sum(laughed) / len(replies)) ** len(taken) <= _CHANCE:
+            jokes[word] = taken
+    shown = sorted({at for taken in jokes.values() for at in taken})
+    said = dict.fromkeys(form.casefold() for at in shown for form in matching_forms(replies[at][1], jokes.keys()))
+    if not said:
+        return {}
+    words = ("、" if language == "zh" else ", ").join(f"“{one}”" for one in list(said)[:_MOST_JOKES])
+    return {"jokes": (_LINES[language]["jokes"].format(words), shown)}
 
 
 def manner_lines(text: str) -> dict[str, str]:

@@ -31,6 +31,8 @@ _KINDS_OF_BYTES = bytes(
 )
 _PER_UNSPACED, _PER_DIGIT, _PER_MARK, _PER_LETTER, _PER_OTHER = 0.7, 0.4, 0.5, 0.24, 0.5
 
+#: A message of fewer characters, a Han character counting three, says too little alone.
+_SHORT, _PER_HAN = 60, 3
 #: What a chat template adds around each message.
 _PER_MESSAGE = 4
 #: Below this the estimate is too rough to detect truncation.
@@ -100,6 +102,15 @@ def is_unspaced(character: str) -> bool:
 def unspaced_length(text: str) -> int:
     """How many characters of a text belong to scripts without spaces."""
     return 0 if text.isascii() else _matched_length(_RUN, text)
+
+
+def says_little(words: str) -> bool:
+    """Whether a message is so short that its vector is as much about the message before it.
+
+    >>> says_little("How nice!"), says_little("He would rather grow chillies up on the roof than sit in my noisy shop.")
+    (True, False)
+    """
+    return len(words) + (_PER_HAN - 1) * unspaced_length(words[:_SHORT]) < _SHORT
 
 
 def unspaced_share(text: str) -> float:

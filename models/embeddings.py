@@ -20,7 +20,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from domain import errors
@@ -318,7 +318,7 @@ class BestEmbedder:
         self._chosen: Embedder | None = None
         self._choosing = threading.Lock()
 
-    @property
+    @cached_property
     def model(self) -> str:
         """The name of the one that was chosen."""
         return self._choose_embedder().model

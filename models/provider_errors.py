@@ -52,11 +52,11 @@ def read_failure(body: object, status: int = 0) -> Failure:
     return Failure(status, _read_name(code), _read_name(fields.get("type")), said, limit)
 
 
-def is_error(body: object, name: str = "") -> bool:
-    """Whether an answer with a good status is an error all the same; ``name`` is that of a streamed event."""
+def is_error(body: object) -> bool:
+    """Whether an answer with a good status is an error all the same."""
     if not isinstance(body, Mapping):
         return False
-    if body.get("error") or name == "error":
+    if body.get("error"):
         return True
     useful = body.get("choices") or body.get("data")
     named = body.get("object") == "error" or body.get("detail") or (body.get("code") and body.get("message"))

@@ -210,7 +210,9 @@ class Task:
         if (role := next(spoken, None)) is None:
             return {"text": self._harmless_text(member.text)}
         speaker = self._harmless_text(member.speaker) or self.names["person" if role == "user" else "companion"]
-        return {"speaker": speaker, "text": self._harmless_text(member.text.removeprefix(PREFIX[role]))}
+        words = member.text.removeprefix(PREFIX[role])
+        words = outside_quotations(words, "“…”") if role == "assistant" else without_quotations(words)
+        return {"speaker": speaker, "text": texts.make_harmless(words, self.boundary)}
 
     @property
     def _templates(self) -> Templates:

@@ -105,6 +105,9 @@ class KnownFacts:
         self._in_context: frozenset[str] = frozenset()
         #: Facts of this recall that no longer hold, or may not, in the order in which they were found.
         self._outdated: dict[Fact, None] = {}
+        #: What was read: the facts that rest on each message, by number, and those that replaced others, by id.
+        self._resting: dict[int, Sequence[Fact]] = {}
+        self._later: dict[str, Fact | None] = {}
         self.newer: frozenset[str] = frozenset()
 
     def find_answers(
@@ -122,7 +125,7 @@ class KnownFacts:
             return []
         searches = list(searches)
         shares = _best_shares(searches)
-        slots = {slot for question in questions for slot in self._slots_asked(question)}
+        slots = dict.fromkeys(slot for question in questions for slot in self._slots_asked(question))
         asked_for = {fact.number: fact for fact in self._archive.facts.in_slots(slots)}
         best = max((why.score for why in shares.values()), default=0.0)
         enough = [number for number, why in shares.items() if why.score >= max(_ANSWERS, best * _OF_BEST)]
@@ -150,7 +153,7 @@ class KnownFacts:
         best_facts = current[:_MOST]
         in_slots = self._archive.facts.in_slots({fact.slot for fact in best_facts})
         self.newer = frozenset(fact.replaced_by for fact in in_slots if fact.replaced_by)
-        self._outdated |= dict.fromkeys(self._outdated_among(in_slots))
+        self._add_outdated(in_slots)
         return [_as_recalled(fact, shares.get(fact.number, _ASKED_FOR), self._today) for fact in best_facts]
 
     def is_covered(self, fact: Fact | RecalledFact, shown: Iterable[str]) -> bool:
@@ -158,23 +161,22 @@ class KnownFacts:
         return bool(fact.messages) and self._in_context.union(shown).issuperset(fact.messages)
 
     def annotations_of_messages(
-        self, messages: Collection[Message], answered: Mapping[str, str]
+        self, messages: Collection[Message], answered: Mapping[int, int]
     ) -> dict[str, tuple[Annotation, ...]]:
         """The annotations of messages as they are shown, by id; messages without any are left out.
 
-        ``answered``: the id of the message that each reply answers.
+        ``answered``: the number of the message that each reply answers.
         """
         if not self.has_any or not messages:
             return {}
-        resting = self._archive.facts.of_messages(sorted({*(one.text_id for one in messages), *answered.values()}))
+        resting = self.resting_on([*(one.seq for one in messages), *answered.values()])
         stated = self._facts_in_messages(messages, resting)
         for one in messages:
-            asked = resting.get(answered.get(one.text_id, ""), ())
+            asked = resting.get(answered.get(one.seq, 0), ())
             stated[one.text_id] += [
                 fact for fact in repeated_facts(one.words, asked) if fact not in stated[one.text_id]
             ]
-        self._outdated |= dict.fromkeys(self._outdated_among(fact for facts in stated.values() for fact in facts))
-        later = find_successors(self._archive.facts, self._outdated)
+        later = self._add_outdated(fact for facts in stated.values() for fact in facts)
         return _without_empty({
             one.text_id: annotations_from(
                 self._outdated_in(one.words, stated[one.text_id], later, one.timestamp, one.text_id), later, self._today
@@ -183,7 +185,7 @@ class KnownFacts:
         })  # fmt: skip
 
     def _facts_in_messages(
-        self, messages: Collection[Message], resting: Mapping[str, Sequence[Fact]]
+        self, messages: Collection[Message], resting: Mapping[int, Sequence[Fact]]
     ) -> dict[str, list[Fact]]:
         """The facts of each message, without those whose words were cut from it, and those that it only names while
         another message states the value.
@@ -191,7 +193,7 @@ class KnownFacts:
         named = {
             (one.text_id, fact)
             for one in messages
-            for fact in resting.get(one.text_id, ())
+            for fact in resting.get(one.seq, ())
             if len(fact.messages) > 1 and not mentions_value(one.words, fact)
         }
         said = self._archive.messages.words_of(sorted({message for _, fact in named for message in fact.messages}))
@@ -202,9 +204,7 @@ class KnownFacts:
         }
         return {
             one.text_id: [
-                fact
-                for fact in resting.get(one.text_id, ())
-                if (one.text_id, fact) not in left and _shows_quote(one, fact)
+                fact for fact in resting.get(one.seq, ()) if (one.text_id, fact) not in left and _shows_quote(one, fact)
             ]
             for one in messages
         }
@@ -215,8 +215,7 @@ class KnownFacts:
             return {}
         of_sessions = self._archive.facts.of_sessions(sorted(one.session_id for one in summaries))
         repeated = {one.session_id: repeated_facts(one.text, of_sessions.get(one.session_id, ())) for one in summaries}
-        self._outdated |= dict.fromkeys(self._outdated_among(fact for facts in repeated.values() for fact in facts))
-        later = find_successors(self._archive.facts, self._outdated)
+        later = self._add_outdated(fact for facts in repeated.values() for fact in facts)
         return _without_empty({
             one.session_id: annotations_from(
                 self._outdated_in(one.text, repeated[one.session_id], later, one.timestamp), later, self._today
@@ -224,8 +223,22 @@ class KnownFacts:
             for one in summaries
         })  # fmt: skip
 
-    def _outdated_among(self, facts: Iterable[Fact]) -> Iterator[Fact]:
-        return (fact for fact in facts if fact.verified and (_is_past(fact) or planned_for(fact, self._today)))
+    def resting_on(self, messages: Iterable[int]) -> Mapping[int, Sequence[Fact]]:
+        """The facts that rest on messages, by the numbers of these; none is read twice."""
+        if new := sorted({*messages} - self._resting.keys()):
+            found = self._archive.facts.resting_on(new)
+            self._resting |= {number: found.get(number, ()) for number in new}
+        return self._resting
+
+    def successors_of(self, facts: Iterable[Fact]) -> Mapping[str, Fact]:
+        """The facts that replaced these or others of this recall, by id, followed to the latest; none is read twice."""
+        return find_successors(self._archive.facts, facts, self._later)
+
+    def _add_outdated(self, facts: Iterable[Fact]) -> Mapping[str, Fact]:
+        """Note those that no longer hold; returns what took the place of all of them."""
+        outdated = (one for one in facts if one.verified and (_is_past(one) or planned_for(one, self._today)))
+        self._outdated = self._outdated | dict.fromkeys(outdated)
+        return self.successors_of(self._outdated)
 
     def _outdated_in(
         self, text: str, stated: Sequence[Fact], later: Mapping[str, Fact], said: str, text_id: str = ""
@@ -326,16 +339,15 @@ def mentions_value(text: str, fact: Fact) -> bool:
     return not _term_set(text).isdisjoint(_term_set(fact.value))
 
 
-def find_successors(store: Facts, facts: Iterable[Fact]) -> dict[str, Fact]:
-    """The facts that replaced others, by id, followed to the latest."""
-    found: dict[str, Fact] = {}
+def find_successors(store: Facts, facts: Iterable[Fact], read: dict[str, Fact | None]) -> dict[str, Fact]:
+    """The facts that replaced others, by id, followed to the latest; with all that were ``read``, which is added to."""
+    facts = list(facts)
     for _ in range(_REPLACED):
-        wanted = {fact.replaced_by for fact in (*facts, *found.values())} - found.keys() - {""}
-        new = store.with_ids(sorted(wanted)) if wanted else []
-        if not new:
+        wanted = {fact.replaced_by for fact in (*facts, *read.values()) if fact} - read.keys() - {""}
+        if not wanted:
             break
-        found |= {fact.text_id: fact for fact in new}
-    return found
+        read |= dict.fromkeys(wanted) | {fact.text_id: fact for fact in store.with_ids(sorted(wanted))}
+    return {name: fact for name, fact in read.items() if fact}
 
 
 def annotations_from(facts: Iterable[Fact], later: Mapping[str, Fact], today: str) -> Iterator[Annotation]:
@@ -401,7 +413,7 @@ def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts, today: str
         if fact.verified and (_is_past(fact) or planned_for(fact, today))
     }
     past_of = {line: _past_facts_in(line, resting, past) for line in lines}
-    later = find_successors(store, {fact for facts in past_of.values() for fact in facts})
+    later = find_successors(store, {fact for facts in past_of.values() for fact in facts}, {})
     found: dict[str, tuple[Annotation, ...]] = {}
     for line, facts in past_of.items():
         beside = [each for message in line.messages for each in resting.get(message, ())]

@@ -22,12 +22,11 @@ import numpy.typing as npt
 
 from domain import errors
 from domain.indexes import MARKS, WORD_TABLES
-from domain.quotations import own_words
 from domain.recollection import MissingPart
 from language import words
 from language.scripts import unspaced_share
 from language.times import TimeRange
-from recall import embedding, ranking
+from recall import ranking
 from recall.questions import Question
 from recall.ranking import Evidence, Flags, Floats, Numbers, from_neighbours, rarity
 
@@ -60,7 +59,7 @@ _COLUMNS: Mapping[str, type[np.generic]] = {
     "marks": np.uint8,
     **dict.fromkeys(("session", "length", "day", "place", "previous", "next"), np.int32),
 }
-Mark = Literal["asks", "named"]
+Mark = Literal["asks", "named", "little"]
 
 
 class MessageTable:
@@ -89,6 +88,10 @@ class MessageTable:
         self.has_named = False
         #: The numbers of messages by id, as far as they were asked for. Another thread may empty it at any time.
         self.numbers: dict[str, int] = {}
+        #: The number of the session of each summary, by the number of that; also of some that are gone.
+        self.summaries: dict[int, int] = {}
+        #: The numbers of facts, ascending, and of the messages that they rest on; also of some that are gone.
+        self.facts = self.fact_messages = np.zeros(0, np.int64)
         self._size = 0
         self._last_of: dict[int, int] = {}
         self._session_ends: Numbers | None = None
@@ -105,6 +108,11 @@ class MessageTable:
         return len(self._last_of)
 
     @property
+    def last_fact(self) -> int:
+        """The number of the newest fact here; 0 where there is none."""
+        return int(self.facts[-1]) if len(self.facts) else 0
+
+    @property
     def mean_length(self) -> float:
         """The mean tokens of a message."""
         return self.tokens / max(self._size, 1)
@@ -115,8 +123,11 @@ class MessageTable:
             return
         self._snapshot = self._session_ends = None
         start, end = self._size, self._size + len(messages.seq)
-        while end > len(self._room["seq"]):
-            self._room = {name: np.concatenate([column, np.zeros_like(column)]) for name, column in self._room.items()}
+        if end > (room := len(self._room["seq"])):
+            more = max(end - room, room)
+            self._room = {
+                name: np.concatenate([column, np.zeros(more, column.dtype)]) for name, column in self._room.items()
+            }
         for name, column in messages._asdict().items():
             self._room[name][start:end] = column
         self._size = end
@@ -126,6 +137,20 @@ class MessageTable:
         self.tokens += int(self.length[new].sum())
         self._link_rows(new)
         self.has_named = self.has_named or bool(self.has_mark(new, "named").any())
+
+    def extend_facts(self, facts: Numbers, messages: Numbers) -> None:
+        """Add facts, each with the messages that it rests on."""
+        if len(facts):
+            self._snapshot = None
+            self.facts = np.concatenate([self.facts, facts])
+            self.fact_messages = np.concatenate([self.fact_messages, messages])
+
+    def messages_of(self, facts: Numbers) -> tuple[Numbers, Numbers]:
+        """How many messages each of these facts rests on, as far as they are known, and the messages of all."""
+        begin, end = (np.searchsorted(self.facts, facts, side) for side in ("left", "right"))
+        counts = end - begin
+        places = np.repeat(begin - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        return counts, self.fact_messages[places]
 
     def snapshot(self) -> MessageTable:
         """A copy for one question, which later additions do not change."""
@@ -172,7 +197,9 @@ class MessageTable:
 
     def _link_rows(self, new: Numbers) -> None:
         """Link new rows to the adjacent ones in their sessions: first as if each session were new, then the others."""
-        ordered = new[np.lexsort((self._position[new], self.session[new]))]
+        session, position = self.session[new], self._position[new]
+        later = (np.diff(session) > 0) | ((np.diff(session) == 0) & (np.diff(position) > 0))
+        ordered = new if later.all() else new[np.lexsort((position, session))]
         is_first = np.diff(self.session[ordered], prepend=-1) != 0
         starts = np.flatnonzero(is_first)
         ends = np.append(starts, len(ordered))[1:]
@@ -283,31 +310,22 @@ def _build_pool(
     return Pool(rows, table.are_adjacent(rows), counts, similarity), near
 
 
-def with_answered(pool: Pool, short: Callable[[Sequence[int]], Collection[int]]) -> Pool:
+def with_answered(pool: Pool, are_short: Callable[[Numbers], Flags]) -> Pool:
     """The pool with the message before a short one made almost as near.
 
     The vector of a short message includes the message before it: a question that finds "How nice!" looks for what that
-    answers. ``short`` returns which of some rows are short.
+    answers. Only the nearest messages are looked at, as far as they are nearer than the message before them.
     """
-    answering = _answering(pool)
-    found = short(pool.rows[answering].tolist())
-    answering = answering[[row in found for row in pool.rows[answering].tolist()]]
-    if pool.similarity is None or not len(answering):
-        return pool
-    near, lifted = pool.similarity, pool.similarity.copy()
-    lifted[answering - 1] = near[answering] - _LESS_NEAR
-    return replace(pool, similarity=lifted)
-
-
-def _answering(pool: Pool) -> Numbers:
-    """The places of the nearest messages that are nearer than the message before them."""
     near = pool.similarity
     if near is None or len(near) < 2:
-        return np.zeros(0, np.int64)
+        return pool
     best = np.argpartition(-near, min(_NEAREST, len(near) - 1))[:_NEAREST]
     best = best[best > 0]
-    answering: Numbers = best[pool.joined[best - 1] & (near[best] - _LESS_NEAR > near[best - 1])]
-    return answering
+    best = best[pool.joined[best - 1] & (near[best] - _LESS_NEAR > near[best - 1])]
+    answering = best[are_short(pool.rows[best])]
+    lifted = near.copy()
+    lifted[answering - 1] = near[answering] - _LESS_NEAR
+    return replace(pool, similarity=lifted)
 
 
 def _with_neighbours(table: MessageTable, core: Numbers) -> Numbers:
@@ -363,7 +381,7 @@ def _time_nearness(found: tuple[TimeRange, ...], days: npt.NDArray[np.int32]) ->
 #: Similarity by id.
 _Similarities = Mapping[str, float]
 
-#: How many rows are read for one question in a large history; see ``CandidateSearch._row_cap``.
+#: How many rows are read for one question in a large history; see ``cap_of``.
 _ROWS = 40_000
 #: How many summaries, and facts, are scored by their words.
 _FITTING = 600
@@ -417,11 +435,20 @@ class _Gathered(NamedTuple):
     near: Floats
     near_summaries: _Similarities
 
-    @property
-    def answering(self) -> list[int]:
-        """The rows that may be short answers."""
-        rows: list[int] = self.pool.rows[_answering(self.pool)].tolist()
-        return rows
+
+def cap_of(terms: Sequence[str], messages: int) -> int:
+    """How many rows of each of these terms are read at the most in a history of so many messages."""
+    return _WHOLE if messages <= _WHOLE else _ROWS // max(len(terms), _FEW_TERMS)
+
+
+def words_of(asked: Sequence[Question], messages: int) -> list[tuple[WordTable, list[str], int]]:
+    """What is read of each table for these questions: the terms by the largest cap of the questions with them."""
+    caps: dict[str, int] = {}
+    for each in asked:
+        cap = cap_of(each.terms, messages)
+        caps |= {term: max(cap, caps.get(term, 0)) for term in each.terms}
+    terms_with = {most: [term for term, cap in caps.items() if cap == most] for most in caps.values()}
+    return [(table, terms, most) for table in WORD_TABLES for most, terms in terms_with.items()]
 
 
 class CandidateSearch:
@@ -454,7 +481,6 @@ class CandidateSearch:
         self._near: dict[tuple[bytes, Kind], _Similarities] = {}
         #: Those of the sessions of summaries are of this moment: a summary may be replaced.
         self._numbers: dict[Kind, dict[str, int]] = {"conversation": table.numbers, "summary": {}}
-        self._little: dict[int, bool] = {}
         self._log = log
         self._hidden_rows = np.zeros(len(table), np.bool_)
         if hidden.messages is not None:
@@ -471,16 +497,16 @@ class CandidateSearch:
         thread, while SQLite reads the words and earlier results are ranked.
         """
         ahead = self._archive.database.ahead
-        words_asked = self._words_of(asked)
+        wanted = words_of(asked, len(self._table))
         ahead(
-            *(partial(self._nearest, [one], kind) for one in vectors if one is not None for kind in _KINDS),
-            *(partial(self._fetch_postings, *one) for one in words_asked),
+            *(partial(self._nearest, [one for one in vectors if one is not None], kind) for kind in _KINDS),
+            *(partial(self._fetch_postings, *one) for one in wanted),
         )
         with ThreadPoolExecutor(1, "recall") as pool:
             searched: Callable[[], Sequence[Sequence[_Similarities]]] = cache(lambda: self._search_all(vectors))
             if len(self._table) > _WHOLE and any(vector is not None for vector in vectors):
                 searched = pool.submit(searched).result
-            self._read_words(words_asked)
+            self._read_words(wanted)
             read = partial(self._read_postings, "message")
             hidden = self._hidden_rows
             worded = [_find_words(self._table, read(each.terms), each.faint, hidden) for each in asked]
@@ -489,10 +515,7 @@ class CandidateSearch:
                 for at, (each, found) in enumerate(zip(asked, worded, strict=True))
             ]
             nothing = np.zeros(0, np.int64)
-            ahead(
-                lambda: self._short_rows([row for one in gathered for row in one().answering]),
-                *(partial(read, each, nothing) for each in asked for read in (self._summary_words, self._fact_words)),
-            )
+            ahead(*(partial(read, each, nothing) for each in asked for read in (self._summary_words, self._fact_words)))
             for each, vector, gather, background in zip(asked, vectors, gathered, backgrounds, strict=True):
                 yield self._find_candidates(each, vector, gather(), background)
 
@@ -513,7 +536,7 @@ class CandidateSearch:
         self, asked: Question, vector: Vector | None, first: _Gathered, background: Sequence[Vector]
     ) -> Candidates:
         table, found, faint = self._table, first.found, first.found.faint
-        gathered = with_answered(first.pool, self._short_rows)
+        gathered = with_answered(first.pool, self._are_short)
         # Words for how long ago something was count only in messages with all of them ("a year ago").
         says_all = (gathered.counts[faint] > 0).all(axis=0) & (faint.sum() == len(asked.faint))
         gathered.counts[np.ix_(faint, ~says_all)] = 0
@@ -562,18 +585,6 @@ class CandidateSearch:
 
     # -- words -------------------------------------------------------------------------------------------
 
-    def _words_of(self, asked: Sequence[Question]) -> list[tuple[WordTable, list[str], int]]:
-        """What is read of each table for these questions: the terms by the largest cap of the questions with them."""
-        caps: dict[str, int] = {}
-        for each in asked:
-            caps |= {term: max(self._cap(each.terms), caps.get(term, 0)) for term in each.terms}
-        return [
-            (table, terms, most)
-            for table in WORD_TABLES
-            for most in dict.fromkeys(caps.values())
-            if (terms := [t for t, cap in caps.items() if cap == most > self._read[table].get(t, _UNREAD)[0]])
-        ]
-
     def _read_words(self, wanted: Iterable[tuple[WordTable, list[str], int]]) -> bool:
         """Read postings, as far as they are not read yet; False where that failed."""
         try:
@@ -596,13 +607,10 @@ class CandidateSearch:
         Terms in too many rows are left out, the longer the question the sooner; a history that is ranked whole loses
         nothing.
         """
-        cap, read = self._cap(terms), self._read[table]
+        cap, read = cap_of(terms, len(self._table)), self._read[table]
         if not self._read_words([(table, list(terms), cap)]):
             return {}
         return {term: rows for term in terms if (rows := read[term][1]) and len(rows.seqs) <= cap}
-
-    def _cap(self, terms: Sequence[str]) -> int:
-        return _WHOLE if len(self._table) <= _WHOLE else _ROWS // max(len(terms), _FEW_TERMS)
 
     def _find_fitting(self, table: WordTable, terms: Sequence[str]) -> tuple[Numbers, Floats]:
         """The rows that fit best, ascending, and how well: the sum over terms of idf * tf / (tf + 1.2)."""
@@ -634,7 +642,9 @@ class CandidateSearch:
         seqs, scored = self._fitting("summary", asked.terms)
         if not len(seqs):
             return None
-        session_of = self._archive.summaries.sessions_of(seqs=seqs.tolist())
+        session_of = self._table.summaries
+        if new := [seq for seq in seqs.tolist() if seq not in session_of]:  # one that came back
+            session_of.update(self._archive.summaries.sessions_of(seqs=new))  # type: ignore[arg-type]
         fits = {session_of.get(seq, -1): score for seq, score in zip(seqs.tolist(), scored, strict=True)}
         fits.pop(-1 if self.present is None else self.present, None)
         return _scores_by_number(fits, sessions)
@@ -644,10 +654,14 @@ class CandidateSearch:
         facts, scored = self._fitting("fact", asked.terms)
         if not len(facts):
             return None
+        counts, messages = self._table.messages_of(facts)
         score = dict(zip(facts.tolist(), scored.tolist(), strict=True))
+        resting = [*zip(messages.tolist(), np.repeat(scored, counts).tolist(), strict=True)]
+        # Those that came back.
+        resting += [(one, score[fact]) for fact, one in self._archive.facts.messages_of(facts[counts == 0].tolist())]
         best: dict[int, float] = {}
-        for fact, message in self._archive.facts.messages_of(list(score)):
-            best[message] = max(best.get(message, 0.0), score[fact])
+        for message, fits in resting:
+            best[message] = max(best.get(message, 0.0), fits)
         return _scores_by_number(best, self._table.seq[rows])
 
     def match_facts(self, asked: Question) -> dict[int, float]:
@@ -718,14 +732,10 @@ class CandidateSearch:
             return None
         return _scores_by_number(self._by_number("summary", hits), sessions, min(hits.values()))
 
-    def _short_rows(self, rows: Sequence[int]) -> set[int]:
-        """The rows that are short, so that their vectors include the message before. Each is read once."""
-        most, length = min(self._table.mean_length, _LITTLE), self._table.length
-        new = [row for row in rows if row not in self._little and length[row] <= most]
-        row_of = {int(self._table.seq[row]): row for row in new}
-        for message in self.read_messages(list(row_of)):
-            self._little[row_of[message.seq]] = embedding.says_little(own_words(message))
-        return {row for row in rows if self._little.get(row)}
+    def _are_short(self, rows: Numbers) -> Flags:
+        """Which rows are short, so that their vectors include the message before."""
+        short: Flags = self._table.length[rows] <= min(self._table.mean_length, _LITTLE)
+        return short & self._table.has_mark(rows, "little")
 
     def read_messages(self, seqs: Sequence[int]) -> list[Message]:
         """Messages by number, in order, as ``Messages.by_number`` finds them; none is read twice."""

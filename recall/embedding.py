@@ -12,7 +12,7 @@ from zlib import crc32
 from domain.patterns import pattern_of
 from domain.quotations import own_words
 from domain.records import Message, Role, Summary
-from language.scripts import unspaced_length, unspaced_share
+from language.scripts import says_little, unspaced_share
 
 if TYPE_CHECKING:
     from domain.indexes import Vector
@@ -128,8 +128,6 @@ def _of_unspaced(run: str) -> Iterator[tuple[str, float]]:
 _OWN, _BEFORE = 2000, 240
 #: How many messages before a message are in its text.
 TURNS_BEFORE = 2
-#: A message of fewer characters, a Han character counting three, says too little alone.
-_SHORT, _PER_HAN = 60, 3
 
 #: How a message is embedded: with day, speaker and the messages before it, or as a plain sentence.
 KeyStyle = Literal["record", "sentence"]
@@ -193,15 +191,6 @@ def _sentence_key(message: Message, before: Sequence[Message]) -> str:
     if not says_little(words) or not words or not before:
         return words
     return f"{words}\n{_cut_text(own_words(before[0]), _BEFORE)}".strip()
-
-
-def says_little(words: str) -> bool:
-    """Whether a message is so short that its vector is as much about the message before it.
-
-    >>> says_little("How nice!"), says_little("He would rather grow chillies up on the roof than sit in my noisy shop.")
-    (True, False)
-    """
-    return len(words) + (_PER_HAN - 1) * unspaced_length(words[:_SHORT]) < _SHORT
 
 
 def _cut_text(text: str, limit: int) -> str:

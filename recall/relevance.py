@@ -25,8 +25,7 @@ import numpy as np
 
 from domain.patterns import pattern_of
 from language import words
-from language.forget_forms import normalise
-from language.forget_requests import Reading
+from language.forget_requests import Reading, normalise
 from language.scripts import is_unspaced
 from recall.questions import seeks_several
 from recall.ranking import Evidence, Flags, Floats, bm25, from_neighbours, rarity

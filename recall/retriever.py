@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cache, lru_cache, partial, reduce
 from itertools import chain
@@ -17,14 +18,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from domain import errors
-from domain.indexes import WORD_TABLES
 from domain.recollection import MissingPart, RecallLimits, RecallRequest, Recollection
 from language.forget_requests import Reading
 from language.references import resolve_references
 from language.scripts import unspaced_share
 from recall import keywords, questions, ranking
 from recall.annotations import KnownFacts, SlotsAsked, cost_of_facts
-from recall.candidates import Candidates, CandidateSearch, Hidden, MessageTable
+from recall.candidates import Candidates, CandidateSearch, Hidden, MessageTable, words_of
 from recall.embedding import BACKGROUND, HashedEmbedder, message_key, query_key
 from recall.relevance import (
     Amount,
@@ -41,6 +41,7 @@ from recall.time_ranges import TimeRangeSearch
 if TYPE_CHECKING:
     from domain.facts import Slot
     from domain.indexes import Embedder, Vector, VectorIndex
+    from storage.facts import Renaming
     from storage.repositories import Repositories
 
 
@@ -59,7 +60,7 @@ _INPUTS_KEPT = 16
 #: The most tokens where nothing seems to answer a question about oneself.
 _LITTLE_TOKENS = 300
 #: The share of the best score below which nothing is recalled for a message of a kind that seldom needs memory.
-_BEST_SHARE = 0.45
+_BEST_SHARE = 0.4
 #: Tokens of a prompt for each indexed word, including stop words and punctuation, rather too many.
 _TOKENS_A_WORD = 2.5
 
@@ -116,6 +117,7 @@ class OwnMemories:
         self._background: dict[bool, list[Vector]] = {}
         self._kinds: MessageKinds | None = None
         self._inputs: dict[str, Vector | None] = {}
+        self._names: list[Renaming] = []
         self._vector_of = lru_cache(_VECTORS_CACHED)(HashedEmbedder().vector)
         self._lock = Lock()
 
@@ -127,9 +129,8 @@ class OwnMemories:
         """
         queries, limits, now, apart = request.queries, request.limits, request.now, request.apart
         said = [query for query in queries if query.strip()]
-        if not said or (request.gated and not any(map(needs_memory, said if apart else said[-1:]))):
+        if not (asked := _read_questions(request)):
             return replace(found, queries=tuple(queries))
-        asked = _read_questions(said, request)
         table, unseen = self._current_table(), Hidden(request.session_id, request.hidden)
         learned = ranking.has_learnt(self._embedder.model)
         search = CandidateSearch(self._archive, self._vectors, table, unseen, self._log, learned=learned)
@@ -145,14 +146,14 @@ class OwnMemories:
                 for searched in search.find(asked, vectors, backgrounds)
             ]
         )
-        about = (self._archive, request.session_id, request.hidden, self._slots_of, now.date().isoformat())
-        known = KnownFacts(*about)
+        today = now.date().isoformat()
+        known = KnownFacts(self._archive, request.session_id, request.hidden, self._slots_of, today)
         selector = Selector(self._archive, table, limits, known, search, cutting=request.gated)
         facts_of = cache(lambda: [(each.text, search.match_facts(each)) for each in asked])
         own = said if apart else said[-1:]
         self._archive.database.ahead(
             lambda: selector.read_ahead(ranking_of(), [*chain(*map(_best_seqs, ranking_of()))]),
-            lambda: KnownFacts(*about).find_answers(own, facts_of(), facts_of()[-1:]),
+            lambda: copy(known).find_answers(own, facts_of(), facts_of()[-1:]),
         )
         ranked = ranking_of()
         # The searches of one input are judged together: alone by its words, with the last round by its meaning.
@@ -209,14 +210,33 @@ class OwnMemories:
         """How certain a request to forget one of the last inputs is by its vector."""
         return read_like_forget_request(text, self._inputs.get(text.strip()), self._embedder.model)
 
-    def reads(self, session_id: str) -> list[Callable[[], object]]:
-        """What ``find`` reads in a session whatever is asked, for ``Database.ahead``."""
-        of, table = self._archive, self._table  # another thread may put the table away meanwhile
-        last = table.last_seq if table else 0
-        state = of.messages.generation, of.archive.has_any, of.facts.corrected_names, of.sessions.has_clients
-        rows = (partial(of.index.words.rows, table) for table in WORD_TABLES)
-        new = partial(of.messages.columns_after, last, _AT_ONCE)
-        return [*state, *rows, new, partial(of.sessions.number_of, session_id)]
+    def reads(self, request: RecallRequest) -> list[Callable[[], object]]:
+        """What ``find`` reads before anything is found, for ``Database.ahead``.
+
+        How many words are read depends on how many messages there are, which is taken to be as it was.
+        """
+        of, table = self._archive, self._table or MessageTable()  # another thread may put it away meanwhile
+        state = of.messages.generation, of.archive.has_any, of.sessions.has_clients
+        rows = (lambda: of.index.words.rows("summary")), (lambda: of.index.words.rows("fact"))
+        new = partial(of.messages.columns_after, table.last_seq, _AT_ONCE)
+        near = [partial(self._vectors.search, kind="summary", exclude_session="", limit=1)] if self._vectors else []
+        summaries = partial(of.summaries.sessions_after, max(table.summaries, default=0))
+        facts = partial(of.facts.messages_after, table.last_fact)
+        asked = cache(lambda: words_of(_read_questions(request), len(table)))
+
+        def read_words() -> None:
+            of.database.ahead(*(partial(of.index.words.postings, *one) for one in asked()))
+
+        def read_names() -> None:
+            self._names = of.facts.corrected_names()
+
+        def read_slots() -> None:
+            said = [query for query in request.queries if query.strip()]
+            own = said if request.apart else said[-1:]
+            of.facts.in_slots(dict.fromkeys(slot for text in own for slot in self._slots_of(text)), self._names)
+
+        session = partial(of.sessions.number_of, request.session_id)
+        return [*state, *rows, new, summaries, facts, session, *near, read_words, read_names, read_slots]
 
     def warm(self) -> None:
         """Load the message table, so that the first question need not wait for it."""
@@ -236,6 +256,8 @@ class OwnMemories:
                 new = self._archive.messages.columns_after(table.last_seq, _AT_ONCE)
                 table.extend(new)
                 has_more = len(new.seq) == _AT_ONCE
+            table.summaries |= self._archive.summaries.sessions_after(max(table.summaries, default=0))
+            table.extend_facts(*self._archive.facts.messages_after(table.last_fact))
             return table.snapshot()
 
     def _with_background(self, texts: Sequence[str]) -> Sequence[Vector | None]:
@@ -318,10 +340,15 @@ def _weigh_remark(searched: Candidates, ranked: ranking.Ranked, searches: int) -
     return replace(ranked, messages=ranked.messages * _REMARK_ALONE, sessions=ranked.sessions * _REMARK_ALONE)
 
 
-def _read_questions(said: Sequence[str], request: RecallRequest) -> list[questions.Question]:
-    """The questions to search for: each alone if they are apart, else the input with the last round, and alone."""
-    today = request.now.date()
+def _read_questions(request: RecallRequest) -> list[questions.Question]:
+    """The questions to search for: each alone if they are apart, else the input with the last round, and alone.
+
+    None where nothing is asked that needs memory.
+    """
+    today, said = request.now.date(), [query for query in request.queries if query.strip()]
     own = said if request.apart else said[-1:]
+    if not own or (request.gated and not any(map(needs_memory, own))):
+        return []
     each = [questions.parse_question(resolve_references(query, request.recent), today) for query in own]
     if request.apart:
         return each

@@ -7,7 +7,7 @@ looked for. A long turn is cut to what was found in it; a neighbour comes along 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -124,17 +124,6 @@ class _Laid:
     cost: Mapping[int, int]
 
 
-def cut(scores: Sequence[float], count: int, *, share: float) -> int:
-    """How many scores, best first, are kept: at most ``count``, none below ``share`` of the best.
-
-    Scores are above zero for what stands out at all.
-    """
-    if not scores:
-        return 0
-    floor = scores[0] * share
-    return sum(score >= floor for score in scores[:count])
-
-
 @dataclass(frozen=True)
 class Selector:
     """Reads what is selected from the archive; what is no longer there is left out.
@@ -187,30 +176,33 @@ class Selector:
     def _best_messages(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The rows of the best turns, best first; each counts with the question that found it best.
 
-        A score counts by how far it stands above the mean of its pool, so that those of two questions compare. What
-        the input found alone beside what came before it counts a little more: what both find is the likelier.
+        What the input found alone beside what came before it counts a little more: what both find is the likelier.
+        With ``cutting``, none is below the ``share`` of the best. What the input found alone is measured by the best of
+        that, for what came before may be of another matter. The best turn for each name in the input is never cut: a
+        message may be about several.
         """
         best: dict[int, _Best] = {}
-        above = [
-            found.ranked.messages - (found.ranked.messages.mean() if len(found.ranked.messages) else 0)
-            for found in searches
-        ]
-        for found, scores in zip(searches, above, strict=True):
-            rows = found.searched.pool.rows
+        for found in searches:
+            rows, scores = found.searched.pool.rows, found.ranked.messages
             first = scores.argsort(kind="stable")[::-1][: self.limits.messages]
             for row, score, at in zip(rows[first].tolist(), scores[first].tolist(), first.tolist(), strict=True):
                 known = best.get(row)
                 best[row] = known if known and known.score >= score else _Best(score, found, at)
-        for found, scores in zip(searches, above, strict=True) if len(searches) > 1 else ():
+        for found in searches if len(searches) > 1 else ():
+            scores = found.ranked.messages
             rows = found.searched.pool.rows.tolist() if found.searched.asked.alone else []
             for row, at in {row: at for at, row in enumerate(rows) if row in best}.items():
                 score, where, place = best[row]
                 best[row] = _Best(score + _BOTH * float(scores[at]), where, place)
-        order = sorted(best, key=lambda row: (-best[row].score, self._place_of(row)))
-        count = self.limits.messages
-        if self.cutting:
-            count = cut([best[row].score for row in order], count, share=self.limits.share)
-        return {row: best[row] for row in order[:count]}
+        order = sorted(best, key=lambda row: (-best[row].score, self._place_of(row)))[: self.limits.messages]
+        weak = set[int]()
+        for found in searches if self.cutting else ():
+            own = [row for row in order if best[row].found is found]
+            measure = own if found.searched.asked.alone else order
+            weak.update(row for row in own if best[row].score < self.limits.share * best[measure[0]].score)
+        for found in searches if weak else ():
+            weak.difference_update(_named(found, order))
+        return {row: best[row] for row in order if row not in weak}
 
     def read_ahead(self, searches: Sequence[RankedSearch], also: Sequence[int]) -> None:
         """Read what ``select`` mostly reads, and the messages ``also``; for ``Database.ahead``."""
@@ -221,28 +213,21 @@ class Selector:
         numbers: list[int] = table.seq[np.concatenate([best, beside[beside >= 0]])].tolist()
         order = [*self._best_sessions(searches)]
         read_summaries = partial(self.archive.summaries.of_sessions, order)
-        ahead(lambda: self.search.read_messages([*dict.fromkeys([*numbers, *also])]), read_summaries)
+        read_facts = [partial(self.known.resting_on, numbers)] if self.known.has_any else []
+        ahead(lambda: self.search.read_messages([*dict.fromkeys([*numbers, *also])]), read_summaries, *read_facts)
         if self.known.has_any:
-            _, read, _ = self._read_best(searches)
-            ids = {message.text_id for message in read.values()} | {*self._answered(read).values()}
-            texts = read_summaries()
+            texts, resting = read_summaries(), self.known.resting_on(numbers)
             sessions = sorted([texts[one].session_id for one in order if one in texts][: self.limits.sessions])
-            ahead(partial(facts.of_messages, sorted(ids)), partial(facts.of_sessions, sessions))
+            found = [fact for number in numbers for fact in resting[number]]
+            ahead(partial(facts.of_sessions, sessions), partial(self.known.successors_of, found))
 
-    def _read_best(
-        self, searches: Sequence[RankedSearch]
-    ) -> tuple[dict[int, _Best], dict[int, Message], dict[int, list[int]]]:
-        """The best turns, their texts and those of what they need to be understood, and which rows that is."""
+    def _laid(self, searches: Sequence[RankedSearch], sought: Mapping[str, float]) -> _Laid:
+        """The best turns with what they need to be understood, cut, and what became of what they say."""
         best = self._best_messages(searches)
         read = self._read(best)
         replies = any(seeks_reply(found.searched.asked.text) for found in searches)
         around = {row: self._company(row, read[row], replies=replies) for row in best if row in read}
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
-        return best, read, around
-
-    def _laid(self, searches: Sequence[RankedSearch], sought: Mapping[str, float]) -> _Laid:
-        """The best turns with what they need to be understood, cut, and what became of what they say."""
-        best, read, around = self._read_best(searches)
         room = {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(message.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, message in read.items()}
         marks: Mapping[str, tuple[Annotation, ...]] = {}
@@ -255,12 +240,12 @@ class Selector:
         }
         return _Laid({row: best[row] for row in best if row in read}, read, around, said, marks, cost)
 
-    def _answered(self, read: Mapping[int, Message]) -> dict[str, str]:
-        """The id of what each reply among these turns answers."""
+    def _answered(self, read: Mapping[int, Message]) -> dict[int, int]:
+        """The number of what each reply among these turns answers."""
         before = {row: int(self.table.previous[row]) for row, message in read.items() if message.role == "assistant"}
         asked = dict(read) | self._read({row for row in before.values() if row >= 0} - read.keys())
         return {
-            read[row].text_id: asked[near].text_id
+            read[row].seq: asked[near].seq
             for row, near in before.items()
             if near in asked and asked[near].role == "user"
         }
@@ -340,6 +325,17 @@ class Selector:
                 left, left_with_marks = left - cost_alone(one.text), left_with_marks - _cost_of_summary(one)
                 kept.append(one)
         return tuple(kept)
+
+
+def _named(found: RankedSearch, order: Sequence[int]) -> Iterator[int]:
+    """Of turns in their order, the first with each name in an input that was read alone."""
+    searched = found.searched
+    if not searched.asked.alone or searched.asked.names.isdisjoint(searched.terms):
+        return
+    place = {row: at for at, row in enumerate(searched.pool.rows.tolist())}
+    for term, counts in zip(searched.terms, searched.pool.counts, strict=True):
+        if term in searched.asked.names:
+            yield from [row for row in order if row in place and counts[place[row]]][:1]
 
 
 def fit_budget(found: Iterable[_Memory], cost: Callable[[_Memory], int], budget: int) -> list[_Memory]:

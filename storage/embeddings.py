@@ -15,9 +15,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from domain.indexes import VectorRow
+from domain.indexes import LITTLE, VectorRow
 from domain.quotations import own_words
 from domain.records import Kind, Message, Summary
+from language.scripts import says_little
 from storage.engine import EACH, Database, Row, Transaction, WordIndex, read_meta, set_meta
 
 if TYPE_CHECKING:
@@ -60,11 +61,10 @@ _ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCounts:
-    """How many texts have a vector of the present model, still need one, and were set aside."""
+    """How many texts have a vector of the present model, and how many still need one."""
 
     vectors: int
     pending: int
-    set_aside: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +133,9 @@ class Embeddings:
     def counts(self, model: str) -> EmbeddingCounts:
         """How far the present model is."""
         query = (
-            "SELECT (SELECT count(*) FROM embedding WHERE model = ?),"
-            " (SELECT count(*) FROM pending WHERE failures < ?), (SELECT count(*) FROM pending WHERE failures >= ?)"
+            "SELECT (SELECT count(*) FROM embedding WHERE model = ?), (SELECT count(*) FROM pending WHERE failures < ?)"
         )
-        return EmbeddingCounts(*self._database.run(query, model, MOST_FAILURES, MOST_FAILURES)[0])
+        return EmbeddingCounts(*self._database.run(query, model, MOST_FAILURES)[0])
 
     def take_stock(self, model: str) -> Ids:
         """Ask for a vector of this model for every text that has none.
@@ -321,8 +320,12 @@ class TextIndex:
             shown = [message for message in shown if message.text_id not in archived]
             self.words.remove(tx, "message", [message.seq for message in shown])
         # A message is found by its own words, and by the name of whoever else said it.
-        words = [(message.seq, f"{message.speaker}\n{own_words(message)}".strip()) for message in shown]
-        self.words.add(tx, "message", [(seq, self.tokens(text)) for seq, text in words])
+        rows = []
+        for message in shown:
+            own = own_words(message)
+            found = self.tokens(f"{message.speaker}\n{own}".strip())
+            rows.append((message.seq, [*found, LITTLE] if says_little(own) else found))
+        self.words.add(tx, "message", rows)
         self.embeddings.enqueue(tx, [(message.text_id, "conversation") for message in shown], new=new)
 
     def remove_messages(self, tx: Transaction, messages: Sequence[Message]) -> None:
@@ -349,11 +352,11 @@ class TextIndex:
             self.words.remove(tx, "fact", [number for number, _ in facts])
         self.words.add(tx, "fact", [(number, self.tokens(text)) for number, text in facts if text])
 
-    def embed_again(self, tx: Transaction, text_ids: Iterable[str], kind: Kind = "conversation") -> None:
-        """Make the vectors of texts again whose key has changed."""
+    def embed_again(self, tx: Transaction, text_ids: Iterable[str]) -> None:
+        """Make the vectors of messages again whose key has changed."""
         wanted = list(text_ids)
         archived = self.archived_among(wanted)
-        self.embeddings.enqueue(tx, [(one, kind) for one in wanted if one not in archived])
+        self.embeddings.enqueue(tx, [(one, "conversation") for one in wanted if one not in archived])
 
     def archived_among(self, names: Sequence[str]) -> set[str]:
         """Which of these messages or sessions are archived out of the search."""

@@ -40,6 +40,8 @@ _FRONT = pattern_of(r"\A---[ \t]*\n(.*?)\n---[ \t]*\n", re.DOTALL)
 _DATE_IN_FRONT = pattern_of(r"^(?:date|created)[ \t]*:[ \t]*[\"']?(\S[^\"'\n]*)", re.MULTILINE | re.IGNORECASE)
 _HEADING = pattern_of(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _LONGEST_HEADING = 200
+#: The characters of one piece of a longer text.
+_LONGEST_PIECE = 900
 #: UTF-8, or what Chinese Windows writes.
 _ENCODINGS = ("utf-8-sig", "gb18030")
 
@@ -123,16 +125,12 @@ def _parse_moment(value: object) -> datetime | None:
     return value.astimezone() if isinstance(value, datetime) else None
 
 
-def split_text(text: str, longest: int = 900) -> Iterator[str]:
-    """A long text in pieces that can be found and shown: paragraphs, as many together as have room.
-
-    >>> list(pieces("One.\\n\\nTwo.", 5))
-    ['One.', 'Two.']
-    """
+def split_text(text: str) -> Iterator[str]:
+    """A long text in pieces that can be found and shown: paragraphs, as many together as have room."""
     gathered = ""
     paragraphs = (paragraph.strip("\n") for paragraph in text.replace("\r\n", "\n").split("\n\n"))
-    for part in (part for paragraph in paragraphs for part in _split_paragraph(paragraph, longest)):
-        if gathered and len(gathered) + len(part) > longest:
+    for part in (part for paragraph in paragraphs for part in _split_paragraph(paragraph)):
+        if gathered and len(gathered) + len(part) > _LONGEST_PIECE:
             yield gathered
             gathered = ""
         gathered = f"{gathered}\n\n{part}" if gathered else part
@@ -140,12 +138,13 @@ def split_text(text: str, longest: int = 900) -> Iterator[str]:
         yield gathered
 
 
-def _split_paragraph(paragraph: str, longest: int) -> Iterator[str]:
+def _split_paragraph(paragraph: str) -> Iterator[str]:
     """A paragraph cut where it is too long: after a line, a sentence or a word, or in the middle of one."""
     rest = paragraph
-    while len(rest) > longest:
-        ends = (rest.rfind(mark, longest // 2, longest) + len(mark) for mark in ("\n", ". ", "。", " "))
-        end = next((end for end in ends if end > longest // 2), longest)
+    while len(rest) > _LONGEST_PIECE:
+        half = _LONGEST_PIECE // 2
+        ends = (rest.rfind(mark, half, _LONGEST_PIECE) + len(mark) for mark in ("\n", ". ", "。", " "))
+        end = next((end for end in ends if end > half), _LONGEST_PIECE)
         yield rest[:end].strip()
         rest = rest[end:]
     if rest.strip():

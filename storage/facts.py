@@ -12,20 +12,26 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
 from domain.patterns import pattern_of
 from domain.recollection import FactFilter
 from language.scripts import is_unspaced
-from language.words import is_name
+from language.words import is_name, latin_names
 from storage.engine import EACH, Database, Row
 from storage.messages import UNREAD, Messages
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+#: What facts are grouped by.
+_Key = TypeVar("_Key", bound=str | int)
 #: The attributes whose value is what somebody, or an animal, is called.
 _CALLED = frozenset(
     """
@@ -70,6 +76,9 @@ def renaming_of(corrected: CorrectedValue) -> Renaming | None:
     "My boss is Tom, not Gareth" is about two people, "she is called Annika, not Annette" about one.
     """
     wrong, right = (_BEHIND_NAME.sub("", value).strip() for value in (corrected.wrong, corrected.right))
+    if not is_name(wrong) and _MISNAMED.search(corrected.statement):
+        # The fact that the name was wrong in is about something else: the statement gives both names.
+        wrong = next(_names_like(right, corrected.statement), wrong)
     if not (is_name(wrong) and is_name(right)) or wrong == right:
         return None
     alike = _are_alike(wrong.casefold(), right.casefold())
@@ -129,6 +138,17 @@ def _are_alike(one: str, other: str) -> bool:
     return one[:3] == other[:3] or SequenceMatcher(None, one, other).ratio() >= _ALIKE
 
 
+def _names_like(name: str, text: str) -> Iterator[str]:
+    """The names in a text that are nearly this one: of as many characters, where words do not stand apart."""
+    if not any(map(is_unspaced, name)):
+        yield from (one for one in latin_names(text) if one not in name and _are_alike(one.casefold(), name.casefold()))
+        return
+    for at in range(len(text) - len(name) + 1):
+        one = text[at : at + len(name)]
+        if one[:1] == name[:1] and one != name and is_name(one):
+            yield one
+
+
 def _is_named(name: str, text: str) -> bool:
     return name in text and _word_pattern(name).search(text) is not None
 
@@ -144,7 +164,7 @@ def _word_pattern(name: str) -> re.Pattern[str]:
 class FactCounts:
     """The number of notes, current and past facts, and unread messages; how many of the current are ``quoted`` only.
 
-    ``inferred`` ones are counted alone.
+    Inferred ones are not counted.
     """
 
     notes: int
@@ -152,7 +172,6 @@ class FactCounts:
     past: int
     unread: int
     quoted: int = 0
-    inferred: int = 0
 
     @property
     def facts(self) -> int:
@@ -240,13 +259,20 @@ class Facts:
         """The facts that rest on each of these messages; a message on which none rests is left out."""
         return self._group_by("text_id", text_ids)
 
+    def resting_on(self, seqs: Sequence[int]) -> dict[int, list[Fact]]:
+        """The same by the numbers of messages."""
+        return self._group_by("seq", seqs)
+
     def of_sessions(self, session_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on a message of each of these sessions; a session without any is left out."""
         return self._group_by("session_id", session_ids)
 
-    def in_slots(self, slots: Iterable[Slot]) -> list[Fact]:
-        """Every fact in these slots, also what is past, in the order in which they were learned."""
-        names = self.corrected_names()
+    def in_slots(self, slots: Iterable[Slot], names: Sequence[Renaming] | None = None) -> list[Fact]:
+        """Every fact in these slots, also what is past, in the order in which they were learned.
+
+        ``names``: what ``corrected_names`` are taken to be.
+        """
+        names = self.corrected_names() if names is None else names
         wanted = slots_under_all_names(slots, names) if names else [*dict.fromkeys(slots)]
         found: list[Fact] = []
         for some in (wanted[at : at + _SLOTS_AT_ONCE] for at in range(0, len(wanted), _SLOTS_AT_ONCE)):
@@ -280,13 +306,24 @@ class Facts:
         query = f"SELECT fact, message FROM fact_message WHERE fact IN {EACH}"
         return [(row[0], row[1]) for row in self.database.run(query, list(facts))] if len(facts) else []
 
+    def messages_after(self, fact: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The same of all facts after a number, in their order: two columns of equal length."""
+        import numpy as np
+
+        query = (
+            "SELECT group_concat(CAST(read_once.fact AS TEXT), ','), group_concat(CAST(read_once.message AS TEXT), ',')"
+            " FROM (SELECT fact, message FROM fact_message WHERE fact > ? ORDER BY fact, message) AS read_once"
+        )
+        facts, messages = (np.fromstring(one or "", np.int64, sep=",") for one in self.database.run(query, fact)[0])
+        return facts, messages
+
     def count_all(self) -> FactCounts:
         """How many notes and facts there are, and how many messages were not read yet."""
-        facts = f"(SELECT count(*) FROM fact f WHERE f.window_id <> ''{{}} AND {{}} ({_INFERRED}))"
+        facts = f"(SELECT count(*) FROM fact f WHERE f.window_id <> ''{{}} AND NOT ({_INFERRED}))"
         unread = f"(SELECT count(*) FROM conversation c WHERE {UNREAD})"
-        current, past = facts.format(_WHICH[True], "NOT"), facts.format(_WHICH[False], "NOT")
-        quoted, inferred = facts.format(f"{_WHICH[True]} AND f.verified = 0", "NOT"), facts.format(_WHICH[True], "")
-        query = f"SELECT (SELECT count(*) FROM note), {current}, {past}, {unread}, {quoted}, {inferred}"
+        current, past = facts.format(_WHICH[True]), facts.format(_WHICH[False])
+        quoted = facts.format(f"{_WHICH[True]} AND f.verified = 0")
+        query = f"SELECT (SELECT count(*) FROM note), {current}, {past}, {unread}, {quoted}"
         return FactCounts(*(int(count) for count in self.database.run(query)[0]))
 
     def events_of(self, fact: str) -> list[FactEvent]:
@@ -351,14 +388,16 @@ class Facts:
     def _find_renaming(self, corrected: CorrectedValue) -> Renaming | None:
         """What a correction does to a name, unless several are called by it."""
         name = renaming_of(corrected)
-        return name if name and not self._is_shared(corrected) else None
+        return name if name and not self._is_shared(corrected, name.wrong) else None
 
-    def _group_by(self, column: Literal["text_id", "session_id"], values: Sequence[str]) -> dict[str, list[Fact]]:
+    def _group_by(
+        self, column: Literal["text_id", "seq", "session_id"], values: Sequence[_Key]
+    ) -> dict[_Key, list[Fact]]:
         if not values:
             return {}
         resting = "JOIN fact_message r ON r.fact = f.seq JOIN conversation c ON c.seq = r.message WHERE"
         query = _FACT.replace(" FROM", f", c.{column} FROM", 1).replace("WHERE", resting, 1)
-        found: dict[str, dict[int, Fact]] = defaultdict(dict)
+        found: dict[_Key, dict[int, Fact]] = defaultdict(dict)
         for fact, row in self._read_rows(f"{query} AND c.{column} IN {EACH} ORDER BY f.seq", list(values)):
             if fact.basis != "inferred":
                 found[row[-1]][fact.number] = fact
@@ -381,15 +420,16 @@ class Facts:
             facts = [with_right_names(fact, names) for fact in facts]
         return [*zip(facts, rows, strict=True)]
 
-    def _is_shared(self, corrected: CorrectedValue) -> bool:
+    def _is_shared(self, corrected: CorrectedValue, wrong: str) -> bool:
         """Whether somebody else is called by the name that was wrong."""
         query = (
             "SELECT slot_subject, slot_attribute, value FROM fact WHERE slot_subject = ? AND window_id <> ''"
             " AND corrected = 0 AND stance = 'stated' AND said <= ?"
         )
         rows = self.database.run(query, corrected.slot.subject, corrected.said)
-        named = {Slot(row[0], row[1]) for row in rows if row[2] == corrected.wrong} - {corrected.slot}
-        return any(slot.attribute in _CALLED - {"name", "nickname"} for slot in named)
+        named = {Slot(row[0], row[1]) for row in rows if row[2] == wrong} - {corrected.slot}
+        others = [slot for slot in named if slot.attribute in _CALLED - {"name", "nickname"}]
+        return len(others) > (corrected.wrong != wrong)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ whatever is in a session that is not saved yet. Each step is one commit, so that
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import date
@@ -68,7 +68,7 @@ _PLACES = (
     " coalesce(l.length, 0) AS length, coalesce(l.marks, 0) AS marks, c.position,"
     " replace(substr(c.timestamp, 1, 10), ',', ' ') AS day"
     " FROM conversation c JOIN session s ON s.session_id = c.session_id LEFT JOIN message_length l ON l.seq = c.seq"
-    f" WHERE c.seq > ? AND c.seq <= ? AND {_VISIBLE}"
+    f" WHERE c.seq > ? AND c.seq <= ? AND {_VISIBLE} AND c.text NOT IN ('User: ', 'Assistant: ')"
     " AND NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = c.text_id)"
     " ORDER BY c.seq LIMIT ?) AS read_once"
 )
@@ -155,6 +155,17 @@ class Messages:
         """The messages of a session that no extraction has read, oldest first; never what is hidden."""
         return self._read_messages(f"{MESSAGE} WHERE c.session_id = ? AND {UNREAD} ORDER BY c.position", session_id)
 
+    def next_window(
+        self, session_id: str, size: int, *, all_of_it: bool = False, only: Container[str] | None = None
+    ) -> list[Message]:
+        """The unread messages of a session to read next, of ``only`` these: a full window that has left the context.
+
+        With ``all_of_it`` those in the context as well, also if they fill no window.
+        """
+        unread = [one for one in self.unread(session_id) if only is None or one.text_id in only][:size]
+        window = unread if all_of_it else [one for one in unread if one.compacted]
+        return window if all_of_it or len(window) == size else []
+
     def unread_among(self, text_ids: Sequence[str]) -> set[str]:
         """Those of these messages that no extraction has read; never what is hidden."""
         query = f"SELECT c.text_id FROM conversation c WHERE c.text_id IN {EACH} AND {UNREAD}"
@@ -165,14 +176,14 @@ class Messages:
         query = f"{MESSAGE} WHERE c.session_id = ? AND c.position < ? AND c.hidden = 0 ORDER BY c.position DESC LIMIT ?"
         return self._read_messages(query, message.session_id, message.position, count)[::-1]
 
-    def dependents(self, text_ids: Iterable[str], reach: int = 2) -> list[str]:
-        """Messages whose vector is made from words of these too: the next ``reach`` of their session."""
+    def dependents(self, text_ids: Iterable[str]) -> list[str]:
+        """Messages whose vector is made from words of these too: the next two of their session."""
         given = list(dict.fromkeys(text_ids))
         query = (
             "SELECT l.text_id FROM conversation c JOIN conversation l ON l.session_id = c.session_id"
-            " AND l.position > c.position AND l.hidden = 0 WHERE c.text_id = ? ORDER BY l.position LIMIT ?"
+            " AND l.position > c.position AND l.hidden = 0 WHERE c.text_id = ? ORDER BY l.position LIMIT 2"
         )
-        rows = [row for text_id in given for row in self._database.run(query, text_id, reach)]
+        rows = [row for text_id in given for row in self._database.run(query, text_id)]
         found = dict.fromkeys(row["text_id"] for row in rows)
         return [text_id for text_id in found if text_id not in given]
 
@@ -280,25 +291,14 @@ class Messages:
         return int(rows[0][0]) if rows else 0
 
     def add_round(
-        self,
-        tx: Transaction,
-        session_id: str,
-        messages: Sequence[NewMessage],
-        finish: Finish,
-        now: str,
-        before: Round | None = None,
+        self, tx: Transaction, session_id: str, messages: Sequence[NewMessage], finish: Finish, now: str
     ) -> list[Message]:
-        """The messages of one round, at the end of its session or before another."""
+        """The messages of one round, at the end of its session."""
         query = (
             "SELECT (SELECT coalesce(max(round), 0) FROM conversation WHERE session_id = ?),"
             " (SELECT coalesce(max(position), 0) FROM conversation WHERE session_id = ?)"
         )
         last_round, position = self._database.run(query, session_id, session_id)[0]
-        if before:
-            # What follows moves, so that the round has room before this one.
-            at = self._database.run("SELECT position FROM conversation WHERE seq = ?", before.user.seq)[0][0]
-            self.move(tx, session_id, at, 2 * MESSAGE_SPACE)
-            position = at - MESSAGE_SPACE
         seq, this = tx.next("conversation", len(messages)), last_round + 1
         added = [
             Message(
@@ -483,6 +483,11 @@ class Summaries:
             if keys:
                 found.update({row[0]: row[1] for row in self._database.run(query.format(column), keys)})
         return found
+
+    def sessions_after(self, seq: int) -> dict[int, int]:
+        """Session numbers by the number of their summary, of those after this one."""
+        query = "SELECT m.seq, s.number FROM summary m JOIN session s ON s.session_id = m.session_id WHERE m.seq > ?"
+        return {row[0]: row[1] for row in self._database.run(query, seq)}
 
     def replace(self, tx: Transaction, session_id: str, new: NewSummary, upto: int) -> None:
         """A summary made from the rounds up to ``upto`` in place of the present one, if any."""

@@ -116,8 +116,7 @@ class Usage(Protocol):
 class ProcessUsage:
     """The usage of what one process serves."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._lock = Lock()
         self._arrivals: defaultdict[str, deque[float]] = defaultdict(deque)
         self._under_way: Counter[str] = Counter()
@@ -126,7 +125,7 @@ class ProcessUsage:
     def let_in(self, caller: str, most: int) -> float:
         """See ``Usage``."""
         with self._lock:
-            arrivals, now = self._arrivals[caller], self._clock()
+            arrivals, now = self._arrivals[caller], time.monotonic()
             while arrivals and now - arrivals[0] >= _MINUTE:
                 arrivals.popleft()
             if len(arrivals) >= most:

@@ -82,7 +82,7 @@ def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) 
     if isinstance(place, OnServer):
         from storage.postgres.vectors import PostgresVectors
 
-        return PostgresVectors(of.database, place.folder)
+        return PostgresVectors(of.database, place.folder, in_memory=place.server.in_memory)
     from storage.vectors.table import Vectors
 
     return Vectors(place / "vectors", log)

@@ -18,6 +18,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 from domain.errors import UsageError
@@ -67,7 +68,6 @@ class Rounds:
         instead_of: Round | None = None,
         *,
         ended: str | None = None,
-        before: Round | None = None,
         quoted: Sequence[Quoted] = (),
         demo: bool = False,
         served: Sequence[str] = (),
@@ -75,7 +75,7 @@ class Rounds:
     ) -> Round:
         """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
 
-        ``instead_of`` goes in the same commit. What is of the past ``ended`` then, and may be ``before`` a round.
+        ``instead_of`` goes in the same commit. What is of the past ``ended`` then.
         ``quoted`` are the quotations of the reply found in a memory; what was recalled and ``served`` it is visited.
         ``demo``: the demo model answered, and no model is ever given that as the companion's words. ``greeting``: when
         the companion spoke first, and its words, which the person answers.
@@ -89,7 +89,7 @@ class Rounds:
             messages.insert(0, NewMessage(new_id(), greeting[0], "assistant", greeting[1], greeting=True))
         replaced = [message.text_id for message in instead_of.messages] if instead_of else []
         with self._of.personas.losing_lines(replaced) if replaced else nullcontext():
-            return self.add(session_id, messages, finish, instead_of=instead_of, before=before, served=served)
+            return self.add(session_id, messages, finish, instead_of=instead_of, served=served)
 
     def add(
         self,
@@ -98,20 +98,16 @@ class Rounds:
         finish: Finish,
         *,
         instead_of: Round | None = None,
-        before: Round | None = None,
         served: Sequence[str] = (),
     ) -> Round:
         """The same of given messages."""
         with self._database.write() as tx:
             if instead_of:
                 self.remove(tx, instead_of.messages)
-            added = self._of.messages.add_round(tx, session_id, messages, finish, self._stamp.now(), before)
+            added = self._of.messages.add_round(tx, session_id, messages, finish, self._stamp.now())
             self._of.sessions.count(tx, session_id)
             self._of.index.add_messages(tx, added, new=True)
             self._of.archive.visit(served)
-            if before:
-                self._of.messages.note_moves(tx)
-                self._embed_dependents(tx, added)
             tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
             self._forget_steps(tx, session_id)
         return pair_messages(added)[0]
@@ -546,13 +542,21 @@ class Voice:
         rows = self._database.run(query, self._last() if changed else state.since, _LOOKED_AT)
         return _choose([message_of(row) for row in rows][::-1], text)
 
-    def replies(self, saving: str) -> list[Message]:
-        """The last whole replies, of saved sessions and of the one that is being saved, oldest first."""
+    def replies(self, saving: str) -> list[tuple[Message, str]]:
+        """The last whole replies, of saved sessions and of the one that is being saved, oldest first.
+
+        Each with what the person said next, "" where that is nothing.
+        """
         query = (
-            f"{_FROM} WHERE c.role = 'assistant' AND c.finish = 'stop' AND {_SPOKEN}"
+            f"{_FROM} WHERE c.finish = 'stop' AND {_SPOKEN}"
             " AND (s.status = 'archived' OR s.session_id = ?) ORDER BY c.seq DESC LIMIT ?"
         )
-        return [message_of(row) for row in self._database.run(query, saving, _REPLIES)][::-1]
+        rows = [message_of(row) for row in self._database.run(query, saving, 2 * _REPLIES)][::-1]
+        return [
+            (one, then.words if then and then.role == "user" and then.session_id == one.session_id else "")
+            for one, then in zip_longest(rows, rows[1:])
+            if one.role == "assistant"
+        ][-_REPLIES:]
 
     def _put(self, state: VoiceState) -> None:
         set_meta(self._database, _VOICE, json.dumps(asdict(state)))

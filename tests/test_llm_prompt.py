@@ -665,7 +665,9 @@ def test_what_became_of_a_message_is_said_once_in_the_language_of_the_prompt(lan
 def test_a_plan_whose_day_is_past_says_that_how_it_went_was_never_said():
     plan = dataclasses.replace(KNOWN, since="2026-06-03", planned_for="2026-06-03", doubtful_since="")
     (known,) = recalled_lines(ENGLISH, Recollection(facts=(plan,)))
-    assert json.loads(known)["known"] == ("Li Wei plans to move. [was set for 2026-06-03; how it went was never said]")
+    assert json.loads(known)["known"] == (
+        "Li Wei plans to move. [was set for 2026-06-03; how it went is not said here]"
+    )
     assert "since" not in json.loads(known)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from domain.events import Notice
 from domain.workers import CancelToken
-from language.reactions import manner_lines, manner_of, reaction_of
+from language.reactions import manner_lines, manner_of, reaction_of, running_jokes
 from language.scripts import estimate
 from tests.support.house import House, Mind, house, marked
 from tests.support.server import ScriptedServer
@@ -171,7 +171,7 @@ def test_how_the_companion_talks_is_kept_in_its_persona_with_the_replies_that_sh
         assert self_lines(at) == ["Calm."]  # of so few replies nothing is said
         talk(at, mind, said, f"{reply} 1", 1)
         assert self_lines(at) == ["Calm.", length, calls, never]
-        replies = [one.text_id for one in at.memory.voice.replies("")]
+        replies = [one.text_id for one, _ in at.memory.voice.replies("")]
         assert [one.messages for one in at.memory.personas.line_evidence("self")] == [tuple(replies)] * 3
     with opens("new-model") as at:
         for _ in range(14):
@@ -185,6 +185,51 @@ def test_how_the_companion_talks_is_kept_in_its_persona_with_the_replies_that_sh
         assert at.talk.undo()
         assert self_lines(at) == ["Calm.", length, calls, never]
         assert [one.messages for one in at.memory.personas.line_evidence("self")] == [tuple(replies)] * 3
+
+
+#: What comes back, each with the laughter at it; what else is said; the line.
+JOKES = {
+    "en": (
+        ("Beige food for the tractor, then.", "haha beige, always"), ("Fine weather today.", "Yes."),
+        "They keep laughing about “beige”, “food”, “tractor”.",
+    ),
+    "zh": (("又是那个蛋挞事件。", "哈哈哈蛋挞事件过不去了"), ("今天天气不错。", "嗯。"), "两个人的老梗：“蛋挞事件”。"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", JOKES)
+def test_what_is_laughed_at_again_and_again_is_a_running_joke_and_rests_on_those_replies(language: Any) -> None:
+    (joke, laughter), plain, line = JOKES[language]
+    laughter += " food tractor"
+    days = [(day, *said) for day in "abcd" for said in [(joke, laughter), *[plain] * 9]]
+    assert running_jokes(days, language) == {"jokes": (line, [0, 10, 20, 30])}
+    assert manner_lines(line) == {"jokes": line}
+    assert running_jokes(days[:20], language) == {}  # of two days
+    assert running_jokes([(day, joke, "haha 哈哈") for day, *_ in days], language) == {}  # the person never says it
+    assert running_jokes([(day, words, laughter) for day, words, _ in days], language) == {}  # laughs at everything
+    assert running_jokes([(day, joke, then) for day, _, then in days], language) == {}  # mostly not laughed at
+    assert running_jokes([], language) == {}
+
+
+@pytest.mark.parametrize("language", JOKES)
+def test_a_running_joke_is_a_line_of_the_persona_until_one_of_its_replies_is_erased(
+    opens: Opens, server: ScriptedServer, mind: Mind, language: str
+) -> None:
+    (joke, laughter), plain, line = JOKES[language]
+    with opens("old-model") as at:
+        for _ in range(4):
+            talk(at, mind, plain[1], plain[0], 9)
+            mind.answers("talk", joke)
+            at.say(plain[1])
+            mind.answers("talk", plain[0])
+            at.say(f"{laughter} food tractor")
+        talk(at, mind, plain[1], plain[0], 1)
+        assert line in self_lines(at)
+        (found,) = [one for one in at.memory.personas.line_evidence("self") if one.line == line]
+        texts = {one.text_id: one.words for one, _ in at.memory.voice.replies("")}
+        assert [texts[one] for one in found.messages] == [joke] * 3  # said once there were so many
+        at.memory.erasure.erase(at.memory.erasure.scope_of_messages([found.messages[0]]))
+        assert line not in self_lines(at)
 
 
 @pytest.mark.parametrize("language", TALK)
@@ -218,7 +263,7 @@ def test_lines_on_the_manner_go_with_a_reply_they_rest_on_and_are_made_of_those_
     with opens("old-model") as at:
         talk(at, mind, said, reply, 12)
         at.say(said)
-        first = at.memory.voice.replies("")[0].text_id
+        first = at.memory.voice.replies("")[0][0].text_id
         if how == "hidden":
             at.memory.rounds.hide([first])
         else:

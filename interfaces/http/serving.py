@@ -180,7 +180,7 @@ def _open_people(program: Program, registry: Registry) -> Iterator[People]:
         people = People(llm, registry, new_id=program.new_id, scrubbers_of=program.scrubbers)
         people.prepare()
         _say(program, "serve.opening", path=settings.data_dir)
-        if llm.describe().demo:
+        if llm.described.demo:
             _say(program, "serve.demo")
         yield people
     finally:

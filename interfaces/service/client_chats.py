@@ -160,7 +160,7 @@ class RelayedChats:
 
         ``name`` is the client's name of the conversation. Without a ``person`` the memory must be switched off.
         """
-        model, ours = request.body.get("model"), self._people.llm.describe().model
+        model, ours = request.body.get("model"), self._people.llm.described.model
         body = {**request.body, "model": model if model and model != OWN_MODEL else ours}
         if switched_off or person is None:
             return RelayedChat(person, request, body, "off")

@@ -37,7 +37,7 @@ _MOST_STEPS = 4
 def run_batch(repl: Repl, options: Options, streams: Streams) -> Exit:
     """Say and do what the command line or the pipe gives. Returns the exit code."""
     context = repl.context
-    if context.conversation.llm.describe().demo:
+    if context.conversation.llm.described.demo:
         context.tell("open.demo", "quiet")
     for notice in context.settings.notices:
         context.aside.line(context.words.describe_notice(notice), "warning")

@@ -274,7 +274,7 @@ class _Check:
         return self._words.say(key, current=counts.current, quoted=counts.quoted, reasons=reasons)
 
     def _check_chat(self) -> str:
-        described = self._llm.describe()
+        described = self._llm.described
         if described.demo:
             return self._words.say("check.chat_demo")
         hello = [PromptMessage("user", "Hello! / 你好！")]
@@ -340,7 +340,7 @@ def _restore_from(backup: Path, program: Program) -> Exit:
 
 def _leaving_out_erased(program: Program, path: Path) -> Prepare:
     """What a copy of the memory goes through before it takes its place: the person is asked about what was erased."""
-    from interfaces.terminal.commands.erased import ErasedQuestion
+    from interfaces.terminal.commands.forget import ErasedQuestion
 
     screen = program.make_screen(program.streams.stdout)
     ask = ErasedQuestion(program.words, screen, _reader(program, screen), with_erased=program.options.with_erased)

@@ -41,7 +41,7 @@ def show_opening(context: CommandContext, opening: Opening) -> str:
     """Show the opening. Returns the text to put at the prompt: a message that got no reply."""
     context.aside.one_row(_format_headline(context, opening), "title")
     show_session(context)
-    if context.conversation.llm.describe().demo:
+    if context.conversation.llm.described.demo:
         context.tell("open.demo", "quiet")
     if context.conversation.incognito:
         context.tell("open.incognito", "warning")

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 VERSION = 1
 #: Connections that are kept for the next statement.
 _MOST_IDLE = 16
+#: Numbers of vectors in the memory of this process, of all persons together: 192 MB.
+_MOST_IN_MEMORY = 48_000_000
 #: Rows that are searched at once.
 _ROWS = 1_000
 #: Seconds between two attempts to connect again, and after how many it is given up.
@@ -196,6 +198,30 @@ def as_ours(where: str) -> Iterator[None]:
         raise kind("database.failed", path=where, reason=" ".join(str(fault).split())) from fault
 
 
+class InMemory:
+    """Who has something in the memory of this process: those who asked last, all together no more than ``most``."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._lock = threading.Lock()
+        self._sizes: dict[Callable[[], None], int] = {}
+
+    def keep(self, let_go: Callable[[], None], size: int) -> None:
+        """Note who asked last, and of what size it is there; whoever did not ask for longest is to ``let_go``."""
+        with self._lock:
+            self._sizes.pop(let_go, None)
+            self._sizes[let_go] = size
+            while sum(self._sizes.values()) > self.most:
+                oldest = next(iter(self._sizes))
+                del self._sizes[oldest]
+                oldest()
+
+    def drop(self, let_go: Callable[[], None]) -> None:
+        """Nothing of this one is there any more."""
+        with self._lock:
+            self._sizes.pop(let_go, None)
+
+
 class Server:
     """The connections of this process to one database. Safe to use from several threads.
 
@@ -212,6 +238,7 @@ class Server:
             self._adapters.register_dumper(kind, _Untyped)
         self._adapters.register_loader("numeric", _PlainNumber)
         self._examined = False
+        self.in_memory = InMemory(_MOST_IN_MEMORY)
         self.programs = ServedPrograms(self)
         logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else it writes to the terminal
 

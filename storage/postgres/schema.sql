@@ -8,12 +8,14 @@
 CREATE FUNCTION own_person() RETURNS bigint STABLE LANGUAGE sql
     RETURN current_setting('friend.person')::bigint;
 
--- Who has a memory here. Each write begins by changing the stamp of its person, so one waits for the other.
+-- Who has a memory here. Each write begins by changing the stamp of its person, so one waits for the other; `removals`
+-- says whether vectors were removed.
 
 CREATE TABLE person (
     person bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE,
-    stamp uuid NOT NULL DEFAULT gen_random_uuid()
+    stamp uuid NOT NULL DEFAULT gen_random_uuid(),
+    removals bigint NOT NULL DEFAULT 0
 );
 
 CREATE TABLE meta (
@@ -215,13 +217,15 @@ CREATE TABLE embedding (
     vector halfvec NOT NULL CHECK (vector_dims(vector) = dimension),
     kind text NOT NULL,
     session_id text NOT NULL,
+    place bigint,
     cell bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (person, number),
     UNIQUE (person, text_id, model)
 );
 -- In the row as long as it has room there: searching them all then takes a third of the time.
 ALTER TABLE embedding ALTER vector SET STORAGE MAIN;
-CREATE INDEX embedding_of_kind ON embedding (person, model, kind, cell);
+-- The kind comes first: else a plan made while there are no statistics may look for one text among all of a model.
+CREATE INDEX embedding_of_kind ON embedding (person, kind, model, cell);
 
 -- Where a person has many messages, their vectors are in cells, and only the nearest cells are searched (`vectors.py`).
 -- The centroid of a cell is the mean of what is in it; 0 is no cell, and always searched.
@@ -235,14 +239,17 @@ CREATE TABLE cell (
 );
 ALTER TABLE cell ALTER centroid SET STORAGE MAIN;
 
--- What a vector is of is noted beside it, so that the nearest are found without a look at their texts. One that takes
--- the place of another is new, so that the other leaves its cell.
+-- What a vector is of is noted beside it, with the number of the message, or of the session of the summary, so that the
+-- nearest are found without a look at their texts. One that takes the place of another is new, so that the other leaves
+-- its cell.
 CREATE FUNCTION note_embedded() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM embedding WHERE text_id = NEW.text_id AND model = NEW.model;
-    SELECT 'conversation', session_id INTO NEW.kind, NEW.session_id FROM conversation WHERE text_id = NEW.text_id;
+    SELECT 'conversation', session_id, seq INTO NEW.kind, NEW.session_id, NEW.place
+        FROM conversation WHERE text_id = NEW.text_id;
     IF NOT FOUND THEN
-        SELECT 'summary', session_id INTO NEW.kind, NEW.session_id FROM summary WHERE text_id = NEW.text_id;
+        SELECT 'summary', session_id, number INTO NEW.kind, NEW.session_id, NEW.place
+            FROM summary JOIN session USING (person, session_id) WHERE text_id = NEW.text_id;
     END IF;
     NEW.kind := coalesce(NEW.kind, '');
     NEW.session_id := coalesce(NEW.session_id, '');
@@ -252,9 +259,13 @@ BEGIN
 END $$;
 CREATE TRIGGER note_embedded BEFORE INSERT ON embedding FOR EACH ROW EXECUTE FUNCTION note_embedded();
 
--- Nothing of a vector that was removed stays in a centroid.
+-- Nothing of a vector that was removed stays in a centroid, or in the memory of a process.
 CREATE FUNCTION leave_cells() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    IF coalesce(current_setting('friend.removed', true), '') = '' AND EXISTS (SELECT 1 FROM lost) THEN
+        UPDATE person SET removals = removals + 1;
+        PERFORM set_config('friend.removed', 'true', true); -- once a transaction: each change of a row leaves a copy
+    END IF;
     IF EXISTS (SELECT 1 FROM lost WHERE cell > 0) THEN
         DELETE FROM cell WHERE (model, dimension, number) IN (SELECT model, dimension, cell FROM lost);
         INSERT INTO cell (model, dimension, number, centroid)

@@ -1,29 +1,33 @@
 """The nearest texts, searched among the vectors where they are stored, those of one person and kind.
 
 There is no index that could disagree with the store, so nothing is repaired or rebuilt: a vector can be found from the
-commit on that stores it, and never after the one that removes it. The search is exact until a person has very many
-messages. From then on their vectors are in cells, and only the nearest cells are searched: the upkeep makes the cells,
-the server puts new vectors into them (`schema.sql`).
+commit on that stores it, and never after the one that removes it. Those of whoever asked last are in the memory of the
+process, as far as there is room; each search first brings what was stored since and drops what was removed. The others
+are searched by the server: exactly, until a person has very many messages. From then on their vectors are in cells, and
+only the nearest cells are searched: the upkeep makes the cells, the server puts new vectors into them (`schema.sql`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.indexes import Hit, VectorRow
 from domain.records import Kind
 from storage.engine import Database, Row
-from storage.vectors.table import State, normalise
+from storage.postgres.database import InMemory
+from storage.vectors.table import InMemoryRows, State, normalise
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from domain.indexes import Vector
+    from domain.indexes import Half, Vector
 
 #: Of more messages only the nearest cells are searched, this share of them.
 EXACT, _SEARCHED = 50_000, 0.375
@@ -47,6 +51,15 @@ _PUT = (
     " WHERE embedding.number = put.number"
 )
 _MESSAGES = "FROM embedding WHERE model = ? AND dimension = ? AND kind = 'conversation'"
+_COUNT = "SELECT count(*) FROM (SELECT 1 FROM embedding WHERE model = ? LIMIT ?) AS read_once"
+#: What was stored after a number, in one row.
+_STORED = (
+    "SELECT max(read_once.number), array_agg(read_once.kind), array_agg(read_once.text_id),"
+    " array_agg(read_once.session_id), array_agg(read_once.place), string_agg(halfvec_send(read_once.vector), '')"
+    " FROM (SELECT kind, number, text_id, session_id, place, vector FROM embedding WHERE model = ? AND dimension = ?"
+    f" AND number > ? ORDER BY number LIMIT {_AT_ONCE}) AS read_once"
+)
+_REMOVALS = "SELECT removals FROM person"
 #: What says the number of a text that can still be found.
 _NUMBERED: Mapping[Kind, str] = {
     "conversation": _NEAREST.format("c.seq", "conversation c ON c.text_id = e.text_id AND c.hidden = 0 AND c.demo = 0"),
@@ -59,8 +72,15 @@ _NUMBERED: Mapping[Kind, str] = {
 class PostgresVectors:
     """What ``Vectors`` is on the disk, over the table ``embedding``."""
 
-    def __init__(self, database: Database, folder: Path, exact: int = EXACT, searched: float = _SEARCHED) -> None:
-        """``exact``: of more messages only this share of the cells is ``searched``."""
+    def __init__(
+        self,
+        database: Database,
+        folder: Path,
+        exact: int = EXACT,
+        searched: float = _SEARCHED,
+        in_memory: InMemory | None = None,
+    ) -> None:
+        """``exact``: of more messages only this share of the cells is ``searched``, unless they are ``in_memory``."""
         self.folder = folder / "vectors"  # where nothing is
         self.name, self.has_former = "embedding", False
         #: Seconds between two looks for what other processes left to do: each memory that is open asks the server then.
@@ -69,6 +89,9 @@ class PostgresVectors:
         self._database = database
         self._exact, self._searched = exact, searched
         self._model, self._dimension = "", 0
+        self._in_memory, self._lock = in_memory or InMemory(0), RLock()
+        self._rows = _Rows("", 0)
+        self._too_many = ("", 0)
 
     def open(self, model: str, dimension: int, name: str = "") -> None:
         """Search among the vectors of this model from now on."""
@@ -99,6 +122,12 @@ class PostgresVectors:
     def close(self) -> None:
         """Search no more; safe to call twice."""
         self._model, self.state = "", "closed"
+        self._in_memory.drop(self.let_go)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Take no memory until the next search."""
+        self._rows = _Rows("", 0)
 
     def search(self, *vectors: Vector, kind: Kind, exclude_session: str | None, limit: int) -> list[list[Hit]]:
         """For each vector the nearest rows of one type, best first, none of the excluded session.
@@ -109,15 +138,48 @@ class PostgresVectors:
             raise errors.StorageError("index.not_ready", state=self.state)
         if limit < 1 or not self._model:
             return [[] for _ in vectors]
+        rows = self._bring()
         try:
             queries = [normalise(vector, self._dimension) for vector in vectors]
         except errors.EmbeddingError as fault:
             raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
-        cells, found = (self._model, self._dimension), list[list[Hit]]()
-        for given in (query.astype("<f2").data for query in queries):
-            asked = (given, self._model, kind, exclude_session or "", *cells, given, self._searched, *cells, limit)
-            found.append([Hit(*row) for row in self._database.run(_NUMBERED[kind], *asked)])
-        return found
+        if rows is not None:
+            return rows.search(queries, kind, exclude_session, limit)
+        cells = self._model, self._dimension
+        found = [
+            partial(
+                self._database.run, _NUMBERED[kind],
+                given, self._model, kind, exclude_session or "", *cells, given, self._searched, *cells, limit,
+            )
+            for given in (query.astype("<f2").data for query in queries)
+        ]  # fmt: skip
+        self._database.ahead(*found)
+        return [[Hit(*row) for row in rows()] for rows in found]
+
+    def _bring(self) -> _Rows | None:
+        """The rows in memory with what was stored and without what was removed since; None where they are too many."""
+        run, of = self._database.run, (self._model, self._dimension)
+        if self._too_many == of:
+            return None
+        with self._lock:
+            rows = self._rows if self._rows.of == of else _Rows(*of)
+            most = self._in_memory.most // self._dimension
+            count, removals = partial(run, _COUNT, self._model, most + 1), partial(run, _REMOVALS)
+            first = [count] if not rows.last else []
+            self._database.ahead(*first, removals, partial(run, _STORED, *of, rows.last))
+            if first and count()[0][0] > most:
+                self._too_many = of
+                return None
+            found = removals()[0][0]
+            if self._rows is not rows:
+                self._rows, rows.removals = rows, found
+            while rows.put(*run(_STORED, *of, rows.last)[0]):
+                pass
+            if rows.removals != found:
+                rows.keep_only(name.decode() for name in self.ids().tolist())
+                rows.removals = found
+        self._in_memory.keep(self.let_go, rows.numbers)
+        return rows
 
     @property
     def has_table(self) -> bool:
@@ -197,6 +259,61 @@ class PostgresVectors:
             found += zip((row["number"] for row in rows), places.tolist(), strict=True)
             after = rows[-1]["number"]
         return found
+
+
+class _Rows:
+    """Vectors of one model in memory, with the numbers of what they are of. ``put`` and ``keep_only`` by one thread."""
+
+    def __init__(self, model: str, dimension: int) -> None:
+        self.of = model, dimension
+        #: The last number that was stored, and how often rows were removed.
+        self.last = self.removals = 0
+        self._rows: dict[Kind, InMemoryRows] = {kind: InMemoryRows(dimension) for kind in _NUMBERED}
+        self._places: dict[str, int] = {}
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers their vectors have."""
+        return sum(map(len, self._rows.values())) * self.of[1]
+
+    def put(
+        self,
+        last: int | None,
+        kinds: Sequence[str],
+        text_ids: Sequence[str],
+        session_ids: Sequence[str],
+        places: Sequence[int],
+        vectors: bytes,
+    ) -> bool:
+        """Add rows in the order of their numbers; whether there may be more of them."""
+        import numpy as np
+
+        if last is None:
+            return False
+        sent = np.frombuffer(vectors, [("head", ">u4"), ("numbers", ">f2", self.of[1])])["numbers"]
+        for kind, rows in self._rows.items():
+            at = [place for place, one in enumerate(kinds) if one == kind]
+            rows.put([text_ids[one] for one in at], [session_ids[one] for one in at], sent[at].astype(np.float32))
+        self._places.update(zip(text_ids, places, strict=True))
+        self.last = last
+        return len(kinds) == _AT_ONCE
+
+    def keep_only(self, text_ids: Iterable[str]) -> None:
+        """Drop all but these."""
+        kept = set(text_ids)
+        for rows in self._rows.values():
+            gone = set(rows.ids()) - kept
+            rows.drop(gone)
+            for text_id in gone:
+                del self._places[text_id]
+
+    def search(self, queries: Sequence[Half], kind: Kind, exclude_session: str | None, limit: int) -> list[list[Hit]]:
+        """For each of the queries the nearest rows of a kind, best first, none of the excluded session."""
+        import numpy as np
+
+        taken = np.array(queries, np.float32).reshape(len(queries), self.of[1])
+        found = self._rows[kind].search(taken, exclude_session, limit) if queries else []
+        return [[Hit(*one, self._places.get(one[0])) for one in each] for each in found]
 
 
 def _stack(rows: Sequence[Row]) -> npt.NDArray[np.float32]:

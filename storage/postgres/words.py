@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from domain.indexes import MARKS, Postings, WordTable
 from storage.engine import EACH, Database, Transaction
@@ -22,10 +23,11 @@ _ADD = (
     "INSERT INTO posting (shelf, term, block, n, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT (shelf, term, block)"
     " DO UPDATE SET n = posting.n + excluded.n, data = posting.data || excluded.data"
 )
-#: Of a term that is in too many rows only the number, not the postings.
+#: Of each term the blocks, how many entries each has, and all entries; none of these where it is in too many rows.
 _READ = (
-    "SELECT p.term, p.block, CASE WHEN p.total <= ? THEN p.data END FROM (SELECT term, block, data, sum(n) OVER"
-    f" (PARTITION BY term) AS total FROM posting WHERE shelf = ? AND term IN {EACH}) AS p ORDER BY p.term, p.block"
+    "SELECT term, CASE WHEN sum(n) <= ? THEN array_agg(block) END, CASE WHEN sum(n) <= ? THEN array_agg(n) END,"
+    " CASE WHEN sum(n) <= ? THEN string_agg(data, '') END"
+    f" FROM posting WHERE shelf = ? AND term IN {EACH} GROUP BY term"
 )
 
 
@@ -90,21 +92,22 @@ class PostgresWords:
         import numpy as np
 
         keys = {_key_of(term): term for term in terms}
-        found: defaultdict[str, list[tuple[int, bytes]]] = defaultdict(list)
-        common = set()
-        for term, block, data in self._database.run(_READ, cap, table, list(keys)):
-            if data is None:
-                common.add(keys[term])
-            else:
-                found[keys[term]].append((block, data))
-        postings = {}
-        for term in (term for term in keys.values() if term not in common):
-            entries = np.frombuffer(b"".join(data for _, data in found[term]), dtype="<u2").astype(np.int64)
-            blocks = np.repeat([block for block, _ in found[term]], [len(data) // 2 for _, data in found[term]])
-            seqs = blocks.astype(np.int64) * _BLOCK + (entries & (_BLOCK - 1))
-            order = np.argsort(seqs, kind="stable")
-            postings[term] = Postings(seqs[order], (entries >> _PLACE_BITS)[order])
-        return postings
+        rows = self._database.run(_READ, cap, cap, cap, table, list(keys))
+        found: dict[str, Sequence[Any]] = {key: ([], [], b"") for key in keys} | {row[0]: row[1:] for row in rows}
+        rare = [key for key in keys if found[key][0] is not None]
+        # All terms at once: one after another costs ten times as much.
+        entries = np.frombuffer(b"".join(found[key][2] for key in rare), dtype="<u2").astype(np.int64)
+        numbers, counted = ([one for key in rare for one in found[key][at]] for at in (0, 1))
+        blocks = np.repeat(np.array(numbers, np.int64), counted)
+        ends = np.cumsum([len(found[key][2]) // 2 for key in rare], dtype=np.int64)
+        of = np.searchsorted(ends, np.arange(len(entries)), side="right")
+        seqs = blocks * _BLOCK + (entries & (_BLOCK - 1))
+        order = np.lexsort((seqs, of))
+        seqs, counts = seqs[order], (entries >> _PLACE_BITS)[order]
+        return {
+            keys[key]: Postings(seqs[begin:end], counts[begin:end])
+            for key, begin, end in zip(rare, [0, *ends.tolist()], ends.tolist(), strict=False)
+        }
 
 
 def _key_of(term: str) -> str:

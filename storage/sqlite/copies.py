@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -137,9 +137,7 @@ def is_a_memory(path: Path) -> bool:
 Row = tuple[str, str, Role, str]
 
 
-def read_memory(
-    path: Path, largest: int, most: int, longest: int, sleep: Callable[[float], object] = time.sleep
-) -> tuple[list[Row], int]:
+def read_memory(path: Path, largest: int, most: int, longest: int) -> tuple[list[Row], int]:
     """The ``most`` newest messages of a memory, oldest first, and how many more it has.
 
     Of each no more than the ``longest`` beginning. Raises StorageError ``external.busy``, ``external.broken``, and
@@ -147,13 +145,13 @@ def read_memory(
     """
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
-            connection.deserialize(_read_between_writes(path, largest, sleep))
+            connection.deserialize(_read_between_writes(path, largest))
             return _read_messages(connection, most, longest)
         except sqlite3.Error as fault:
             raise errors.StorageError("external.broken", reason=str(fault)) from fault
 
 
-def _read_between_writes(path: Path, largest: int, sleep: Callable[[float], object]) -> bytearray:
+def _read_between_writes(path: Path, largest: int) -> bytearray:
     """The bytes of a database between two writes of its owner."""
     if path.stat().st_size > largest:
         raise errors.StorageError("external.too_large", megabytes=path.stat().st_size // 1_000_000)
@@ -164,7 +162,7 @@ def _read_between_writes(path: Path, largest: int, sleep: Callable[[float], obje
         if before is not None and before == _file_state(path):
             content[_JOURNAL_KIND] = _PLAIN
             return content
-        sleep(_PAUSE)
+        time.sleep(_PAUSE)
     raise errors.StorageError("external.busy")
 
 

@@ -122,7 +122,7 @@ _BELIEVED_AFTER = 3
 
 
 class PendingEmbedder:
-    """Embeds what is waiting."""
+    """Embeds what is waiting; ``key_of`` gives the text whose vector is that of a text's id."""
 
     def __init__(
         self, store: Embeddings, embedder: Embedder, key_of: Callable[[str], str | None], log: logging.Logger
@@ -132,6 +132,11 @@ class PendingEmbedder:
         self._key_of = key_of
         self._log = log
         self._strange: tuple[int, int] = (0, 0)
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self._embedder.model
 
     def embed(self, proceed: Callable[[], bool]) -> dict[str, str]:
         """Embed a portion of what is waiting; returns the texts that have their vector now (id: digest).
@@ -386,9 +391,6 @@ _MANY_NEW = 1_000
 _DELAYS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 #: With more texts waiting than this, recall by meaning is not what it could be.
 _MANY_WAITING = 64
-#: Seconds without any progress after which no one waits any longer for work that was asked for. The longest single
-#: step, the index for nearest vectors of millions of texts, takes some minutes.
-_MOST_WITHOUT_PROGRESS = 900.0
 
 Missing = Literal["embeddings", "index"]
 Doing = Literal["starting", "ready", "rebuilding", "embedding", "failed", "ended"]
@@ -433,19 +435,16 @@ class Indexing:
         self,
         store: Embeddings,
         vectors: AnyVectors,
-        embedder: Embedder,
-        key_of: Callable[[str], str | None],
+        pending: PendingEmbedder,
         log: logging.Logger,
         *,
         delays: Sequence[float] = _DELAYS,
-        most_without_progress: float = _MOST_WITHOUT_PROGRESS,
         workers: Workers | None = None,
     ) -> None:
         self._store = store
         self._vectors = vectors
-        self._embedder = embedder
         self._log = log
-        self._pending = PendingEmbedder(store, embedder, key_of, log)
+        self._pending = pending
         self._reconciler = Reconciler(store, vectors, log)
         self._writer = FileLock(vectors.folder.with_name(f".{vectors.folder.name}.writer"))
         self._worker = Worker("old-friend-index", self._run_step, log, workers)
@@ -459,7 +458,9 @@ class Indexing:
         self._most_waiting = 0
         self._fault = ""
         self._failure: errors.StorageError | None = None
-        self._patience = most_without_progress
+        #: Seconds without any progress after which no one waits any longer for work that was asked for. The longest
+        #: single step, the index for nearest vectors of millions of texts, takes some minutes.
+        self.patience = 900.0
         self._moved = time.monotonic()
         #: Called when texts were enqueued.
         self.wake = self._worker.wake
@@ -520,12 +521,12 @@ class Indexing:
     def similarities(self, vector: Vector, text_ids: Sequence[str]) -> dict[str, float]:
         """The cosine of each of a few texts that have a vector, by id."""
         query = normalise(vector, None).astype(np.float32)
-        rows = self._store.rows(self._embedder.model, text_ids)
+        rows = self._store.rows(self._pending.model, text_ids)
         return {row.text_id: float(np.dot(row.vector.astype(np.float32), query)) for row in rows}
 
     def rows(self) -> Iterator[list[VectorRow]]:
         """Every text that has a vector of the present model, with it, some at a time."""
-        return self._store.batches(self._embedder.model)
+        return self._store.batches(self._pending.model)
 
     def drop(self, text_ids: Iterable[str]) -> None:
         """Take rows out of the index soon. Call it after the commit that removed their texts."""
@@ -591,8 +592,8 @@ class Indexing:
         if self._index.failures:
             return self._failure
         moved = max(self._moved, self._worker.woken)
-        if time.monotonic() - moved > self._patience and self._has_work():
-            return errors.StorageError("index.stalled", seconds=round(self._patience))
+        if time.monotonic() - moved > self.patience and self._has_work():
+            return errors.StorageError("index.stalled", seconds=round(self.patience))
         return None
 
     def _has_work(self) -> bool:
@@ -600,7 +601,7 @@ class Indexing:
 
     def status(self) -> IndexStatus:
         """The state of the index."""
-        model = self._embedder.model
+        model = self._pending.model
         counts = self._store.counts(model)
         return IndexStatus(
             doing=self._current_work(),
@@ -631,7 +632,7 @@ class Indexing:
                 self._opened = False
                 return True
             self._vectors.drop(self._take_dropped())
-            self._reconciler.follow(self._embedder.model, self._should_proceed)
+            self._reconciler.follow(self._pending.model, self._should_proceed)
             if not self._opened:
                 self._most_waiting = self._store.queue_effort()[0]
             self._opened = True
@@ -681,7 +682,7 @@ class Indexing:
             return False
         self._elsewhere, self._elsewhere_at = elsewhere, time.monotonic()
         if not self._index.seconds_left():
-            self._reconciler.mend(self._embedder.model)
+            self._reconciler.mend(self._pending.model)
         return True
 
     def _should_proceed(self) -> bool:
@@ -709,7 +710,7 @@ class Indexing:
         self._commits = self._new = 0
 
     def _open_index(self) -> None:
-        model = self._embedder.model
+        model = self._pending.model
         self._opened = self._reconciler.open(model, self._should_proceed)
         self._most_waiting = self._store.queue_effort()[0]
         self._commits = self._vectors.versions()
@@ -717,7 +718,7 @@ class Indexing:
     def _rebuild_index(self) -> None:
         """Everything asked for before now is met: what was dropped is not in the store any more."""
         self._take_dropped()
-        if self._reconciler.rebuild(self._embedder.model, self._should_proceed):
+        if self._reconciler.rebuild(self._pending.model, self._should_proceed):
             self._commits = self._new = 0
 
     def _is_rebuild_due(self) -> bool:
@@ -726,7 +727,7 @@ class Indexing:
 
     def _embed_pending(self) -> bool:
         """Embed a portion and bring it into the index; False when nothing waits."""
-        model = self._embedder.model
+        model = self._pending.model
         before, effort = self._store.dimension(model), self._store.queue_effort()
         made = self._pending.embed(self._should_proceed)
         if effort != (0, 0):

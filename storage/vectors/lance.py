@@ -55,8 +55,8 @@ _ARENA_MAX, _ARENAS = -8, 2
 _SERVICE = "lance_namespace_urllib3_client"
 
 
-def connect(folder: Path, session: Any = None) -> Any:
-    """A connection with the caches of a ``session``, or with none. LanceDB is imported here, which takes time.
+def connect(folder: Path, *, cached: bool = False) -> Any:
+    """A connection without caches, or with those of this process. LanceDB is imported here, which takes time.
 
     LanceDB caches 32 KB for every commit, of versions that no one asks for again: caches are for what is searched on
     the disk. Raises StorageError ``index.folder_name`` where no try will ever succeed.
@@ -66,11 +66,11 @@ def connect(folder: Path, session: Any = None) -> Any:
     load()
     import lancedb
 
-    session = session or lancedb.Session(0, 0)
+    session = _caches().of(folder) if cached else lancedb.Session(0, 0)
     return lancedb.connect(folder, read_consistency_interval=timedelta(0), session=session)
 
 
-class Caches:
+class _Caches:
     """The caches of all tables that this process searches on the disk: one session, so one bound for all of them.
 
     It knows a table by its folder and version. A folder that is opened again may hold another table by now, whose
@@ -94,9 +94,9 @@ class Caches:
 
 
 @cache
-def caches() -> Caches:
+def _caches() -> _Caches:
     """Those of this process."""
-    return Caches()
+    return _Caches()
 
 
 def load() -> None:
@@ -157,7 +157,7 @@ def as_arrow(rows: Sequence[VectorRow], vectors: npt.NDArray[np.float16], schema
     import pyarrow as pa
 
     columns = [
-        pa.array([check_id(row.text_id) for row in rows]),
+        pa.array([_check_id(row.text_id) for row in rows]),
         pa.array([row.type for row in rows]),
         pa.array([row.session_id for row in rows]),
         pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1]),
@@ -186,13 +186,13 @@ def rows_of(table: Any, where: str) -> Iterator[tuple[list[str], list[str], npt.
 
 
 def delete(table: Any, text_ids: Sequence[str]) -> None:
-    """Delete the rows of these ids, each of which is ``safe``."""
+    """Delete the rows of these ids. Raises StorageError for one that may not be in a predicate."""
     for at in range(0, len(text_ids), _DELETE_AT_ONCE):
-        quoted = ", ".join(f"'{text_id}'" for text_id in text_ids[at : at + _DELETE_AT_ONCE])
+        quoted = ", ".join(f"'{_check_id(text_id)}'" for text_id in text_ids[at : at + _DELETE_AT_ONCE])
         table.delete(f"text_id IN ({quoted})")
 
 
-def check_id(text_id: str) -> str:
+def _check_id(text_id: str) -> str:
     """The id, when it may be in a predicate."""
     if not _ID.fullmatch(text_id):
         raise errors.StorageError("index.bad_id", text_id=one_line(text_id, 40))
@@ -271,15 +271,15 @@ def search_outside(
 def _on_the_latest(table: Any, query: npt.NDArray[np.float16], kind: Kind, limit: int) -> list[Found]:
     """One search, tried once more on the latest version if the one at hand was cleaned away."""
     try:
-        return search(table, query, kind, limit)
+        return _search(table, query, kind, limit)
     except Exception as fault:
         if "not found" not in str(fault).lower():
             raise
         table.checkout_latest()
-        return search(table, query, kind, limit)
+        return _search(table, query, kind, limit)
 
 
-def search(
+def _search(
     table: Any, query: npt.NDArray[np.float16], kind: Kind | None, limit: int, *, exact: bool = False
 ) -> list[Found]:
     """(text_id, session_id, cosine), nearest first. Rows newer than the index are searched too."""
@@ -338,6 +338,6 @@ def _share_found(table: Any) -> float:
     vectors = table.take_offsets(places).select(["vector"]).to_arrow()["vector"]
     found = 0
     for vector in vectors.combine_chunks().flatten().to_numpy().reshape(len(places), -1):
-        exactly = {row[0] for row in search(table, vector, None, _ASKED, exact=True)}
-        found += len(exactly & {row[0] for row in search(table, vector, None, _ASKED, exact=False)})
+        exactly = {row[0] for row in _search(table, vector, None, _ASKED, exact=True)}
+        found += len(exactly & {row[0] for row in _search(table, vector, None, _ASKED, exact=False)})
     return found / (len(places) * _ASKED)

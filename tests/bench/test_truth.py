@@ -38,8 +38,8 @@ def _record(text, *remarks, **more):
         ("一天一包", "抽烟：一天一包，到 2025-08-13。"),
         ("在净尘", _record("我在净尘上班", "【陈默在净尘上班：到 2025-07 为止】")),
         ("在净尘", "工作：在净尘，可能已不在。"),
-        ("interview", _record("I've got an interview.", "[was set for 2025-06-03; how it went was never said]")),
-        ("面试", _record("我六月三号有个面试。", "【陈默有个面试：原定 2025-06-03，后来怎样没有说过】")),
+        ("interview", _record("I've got an interview.", "[was set for 2025-06-03; how it went is not said here]")),
+        ("面试", _record("我六月三号有个面试。", "【陈默有个面试：原定 2025-06-03，后来怎样这里没有说】")),
     ],
 )
 def test_what_says_that_it_is_over_or_in_doubt_is_not_stale(expression, line):

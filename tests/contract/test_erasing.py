@@ -218,14 +218,6 @@ class AnyOrder(RuleBasedStateMachine):
         self.said[name].append(word)
         self.forget(name)
 
-    @rule(which=st.integers(0, 1), word=st.sampled_from(WORDS))
-    def put_first(self, which: int, word: str) -> None:
-        name = self.active[which]
-        if rounds := self.store.messages.rounds(name):
-            self.teller.say(name, f"I saw {word}", before=rounds[0])
-            self.said[name].insert(0, word)
-            self.forget(name)
-
     @rule(which=st.integers(0, 1))
     def undo(self, which: int) -> None:
         name = self.active[which]

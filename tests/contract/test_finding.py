@@ -9,6 +9,7 @@ from datetime import date
 import numpy as np
 import pytest
 
+from domain.indexes import MARKS
 from storage.messages import MessageColumns
 from tests.contract.stores import Store, Teller, at, holding, with_files
 
@@ -72,6 +73,14 @@ def test_what_recall_reads_by_number_agrees_with_what_was_said(store: Store, tel
     assert store.summaries.of_sessions([n for n in numbers.values() if n]) == {numbers["s2"]: summary}
     by_both = store.summaries.sessions_of(seqs=[summary.seq], text_ids=[summary.text_id])
     assert by_both == {summary.seq: numbers["s2"], summary.text_id: numbers["s2"]}
+    assert store.summaries.sessions_after(summary.seq - 1) == {summary.seq: numbers["s2"]}
+    assert store.summaries.sessions_after(summary.seq) == {}
+
+
+def test_each_message_bears_the_marks_of_what_it_is(store: Store, teller: Teller) -> None:
+    teller.say("s1", "Is it so?", "It is, as far as anybody who was there at that time of the year could tell.")
+    asks, little = (1 << MARKS.index(mark) for mark in ("@asks", "@little"))
+    assert list(store.messages.columns_after(0, 9).marks) == [asks | little, 0]
 
 
 #: Numbers of messages in a block.
@@ -136,11 +145,6 @@ def _archive_and_restore(store: Store) -> Iterator[None]:
     store.archive.restore(["u5"])
 
 
-def _put_before(store: Store) -> Iterator[None]:
-    store.rounds.store("s1", "before it", "yes", at(1), "stop", before=store.messages.rounds("s1")[4])
-    yield
-
-
 def _replace_words(store: Store) -> Iterator[None]:
     (message,) = store.messages.with_ids(["u5"])
     with store.database.write() as tx:
@@ -153,9 +157,7 @@ def _erase(store: Store) -> Iterator[None]:
     yield
 
 
-@pytest.mark.parametrize(
-    "change", [_undo_and_redo, _hide_and_unhide, _archive_and_restore, _put_before, _replace_words, _erase]
-)
+@pytest.mark.parametrize("change", [_undo_and_redo, _hide_and_unhide, _archive_and_restore, _replace_words, _erase])
 def test_a_block_goes_with_the_first_change_of_one_of_its_messages(
     store: Store, teller: Teller, change: Callable[[Store], Iterator[None]]
 ) -> None:
@@ -204,6 +206,9 @@ def test_a_fact_finds_its_turns_and_goes_with_any_of_them(store: Store, teller: 
     store.at(at(5)).naming("f1").learn_key("s1", "plays the violin", [first.user.seq, second.user.seq])
     (fact,) = store.words.postings("fact", ("violin",), 9)["violin"].seqs.tolist()
     assert set(store.facts.messages_of([fact])) == {(fact, first.user.seq), (fact, second.user.seq)}
+    rests_on = [first.user.seq, second.user.seq]
+    assert [one.tolist() for one in store.facts.messages_after(fact - 1)] == [[fact] * 2, rests_on]
+    assert [one.tolist() for one in store.facts.messages_after(fact)] == [[], []]
     store.rounds.undo("s1", 1)
     assert store.words.postings("fact", ("violin",), 9)["violin"].seqs.tolist() == []
     assert store.facts.messages_of([fact]) == []
@@ -216,7 +221,7 @@ def test_a_text_waits_for_its_vector_from_the_commit_on(store: Store, teller: Te
     assert store.embeddings.waiting(9) == []
     assert store.embeddings.queue_effort() == (0, 0)
     counts = store.embeddings.counts(MODEL)
-    assert (counts.vectors, counts.pending, counts.set_aside) == (2, 0, 0)
+    assert (counts.vectors, counts.pending) == (2, 0)
     (row,) = store.embeddings.rows(MODEL, [spoken.user.text_id, "nobody"])
     assert (row.type, row.session_id, row.vector.tolist()) == ("conversation", "s1", [2.0] * 4)
     assert store.embeddings.take_stock(MODEL).tolist() == sorted(

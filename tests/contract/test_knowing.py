@@ -105,6 +105,7 @@ def test_what_a_window_came_to_is_there_whole_also_after_reopening(
     (relation,) = again.relations.all()
     assert (relation.source, relation.relation, relation.target, relation.fact) == ("Ann", "keeps", "Momo", two)
     assert again.facts.of_messages([first.user.text_id, first.assistant.text_id]) == {first.user.text_id: [one, two]}
+    assert again.facts.resting_on([first.user.seq, first.assistant.seq]) == {first.user.seq: [one, two]}
     assert again.facts.of_sessions(["s1", "s2"]) == {"s1": [one, two]}
     assert [event.kind for event in again.facts.events_of("Lyon")] == ["learned"]
     assert again.facts.events_of("nobody") == []
@@ -472,6 +473,7 @@ def test_an_old_fact_that_only_finds_its_turns_is_shown_to_nobody(store: Store, 
     assert finds(store, "violin") == [(1, spoken.user.seq)]
     assert (store.facts.all(), store.facts.find(1), store.facts.with_ids(["old"])) == ([], None, [])
     assert store.facts.of_messages([spoken.user.text_id]) == {}
+    assert store.facts.resting_on([spoken.user.seq]) == {}
     store.rounds.undo("s1", 1)
     assert finds(store, "violin") == []
 
@@ -621,7 +623,7 @@ def test_what_is_inferred_stands_apart_and_finds_nothing(store: Store, teller: T
     (fact,) = store.facts.inferred()
     assert store.facts.find(fact.number) == fact
     assert (fact.believed, finds(store, "mornings"), finds(store, "early")) == ("", [], [])
-    assert (store.facts.count_all().current, store.facts.count_all().inferred) == (0, 1)
+    assert (store.facts.count_all().current, len(store.facts.inferred())) == (0, 1)
     store.fact_log.correct_by_hand("mornings", None)
     assert store.facts.inferred() == []
 

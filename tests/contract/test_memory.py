@@ -101,8 +101,8 @@ def test_a_history_of_2023_can_be_put_in_after_one_of_2026(memory: Memory) -> No
     memory.rounds.store(today, "Of today.", "Yes.", at(0), "stop")
     with memory.in_one_commit():
         past = memory.sessions.start(began=at(0, 2023)).session_id
-        late = memory.rounds.store(past, "Then this.", "Ah.", at(2, 2023), "stop", ended=at(3, 2023))
-        memory.rounds.store(past, "First that.", "Oh.", at(0, 2023), "stop", ended=at(1, 2023), before=late)
+        memory.rounds.store(past, "First that.", "Oh.", at(0, 2023), "stop", ended=at(1, 2023))
+        memory.rounds.store(past, "Then this.", "Ah.", at(2, 2023), "stop", ended=at(3, 2023))
     assert [session.session_id for session in memory.sessions.recent()] == [today, past]
     assert [message.words for message in memory.messages.of_session(past)] == [
         "First that.",

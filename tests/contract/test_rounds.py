@@ -102,17 +102,6 @@ def test_a_session_right_before_another_is_not_the_newest(store: Store) -> None:
     assert newest.session_id == "s1"
 
 
-def test_a_round_can_be_put_before_another(store: Store, teller: Teller) -> None:
-    teller.say("s1", "one")
-    three = teller.say("s1", "three")
-    two = teller.say("s1", "two", before=three)
-    assert said(store, "s1") == ["one", "two", "three"]
-    assert [message.words for message in store.messages.before(two.assistant, 2)] == ["You say one", "two"]
-    assert [spoken.user.words for spoken in store.messages.rounds("s1", 2)] == ["two", "three"]
-    store.rounds.compact("s1", two.user.round, teller.summary("one and two"))
-    assert [spoken.user.words for spoken in store.messages.context("s1")] == ["three"]
-
-
 def test_several_sessions_are_active_and_none_touches_another(store: Store, teller: Teller) -> None:
     store.start("s2", at(1))
     for words in ("one", "two"):
@@ -479,12 +468,13 @@ def test_the_replies_that_show_the_manner_are_those_of_saved_sessions_and_of_the
     voice = Voice(store.of.database)
     teller.say("s1", "Hello.", "Rain again.")
     assert voice.replies("s2") == []
-    assert [one.words for one in voice.replies("s1")] == ["Rain again."]
+    assert [one.words for one, _ in voice.replies("s1")] == ["Rain again."]
     store.opening("s2").rounds.save("s1", teller.summary("rain"), {})
     for number in range(60):
         teller.say("s2", "Hello.", f"Day {number}.")
-    assert [one.words for one in voice.replies("")] == ["Rain again."]
-    assert [one.words for one in voice.replies("s2")] == [f"Day {number}." for number in range(60)]
+    assert [(one.words, then) for one, then in voice.replies("")] == [("Rain again.", "")]
+    found = [*((f"Day {number}.", "Hello.") for number in range(59)), ("Day 59.", "")]
+    assert [(one.words, then) for one, then in voice.replies("s2")] == found
 
 
 def test_which_model_talks_is_followed_and_replies_that_were_taken_well_are_its_examples(

@@ -107,9 +107,7 @@ def stores(tmp_path: Path) -> list[IndexedStore]:
     for number in range(12):
         (tmp_path / str(number)).mkdir()
         one = IndexedStore(tmp_path / str(number))
-        one.indexing = Indexing(
-            one.embeddings, one.vectors, one.oracle, one.key_of, one.log, delays=DELAYS, workers=workers
-        )
+        one.indexing = Indexing(one.embeddings, one.vectors, one.pending, one.log, delays=DELAYS, workers=workers)
         one.add_session("s1")
         made.append(one)
     return made

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from domain.facts import Basis, Fact, NewFact, Slot
 from facts.comparing import MOST_COMPARED, compare_facts, find_near, same_value
 from facts.drafts import DoubtDraft, Verdict, VerdictDraft, read_comparison
+from language.numbers import find_numbers
 from tests.facts.talk import new_fact, stored
 
 
@@ -906,3 +907,112 @@ def test_a_plan_ends_with_the_news_and_a_state_when_what_follows_it_begins() -> 
         job = new_fact("job", "job", text, "2026-10-22T20:00:00+00:00", text=text, start="2026-11-16")
         after = stored(known, compare_facts([job], known, known, [VerdictDraft(1, 1, "changes")]))
         assert after[0].until == (job.said if until else "2026-11-16")
+
+
+@pytest.mark.parametrize(
+    ("tom", "over", "rafe", "attribute"),
+    [
+        ("Tom is Mara's boyfriend.", "Mara and Tom broke up.", "Mara is seeing Rafe, a baker.", "partner"),
+        ("Tom is Mara's boyfriend.", "Mara and Tom are over.", "Mara is seeing Rafe.", "relationship status"),
+        ("陈默的女朋友叫林筱。", "陈默和林筱分手了。", "陈默和王小雅在一起了。", "伴侣"),
+        ("Mara works at Brightwater.", "Mara quit her job at Brightwater.", "Mara works at Osprey.", "employer"),
+    ],
+)
+def test_that_something_is_over_stays_true_beside_what_comes_after_it(
+    tom: str, over: str, rafe: str, attribute: str
+) -> None:
+    facts = [
+        new_fact(f"f{at}", attribute, text, f"2025-{month}-06T20:00:00+00:00", text=text)
+        for at, (text, month) in enumerate([(tom, "03"), (over, "07"), (rafe, "10")])
+    ]
+    known = arrived(*([one] for one in facts))
+    assert [known[one].current for one in ("f0", "f1", "f2")] == [False, True, True]
+    assert (known["f0"].until, known["f0"].replaced_by) == (facts[1].said, "f1")
+    assert arrived(facts[1:2], facts[2:])["f1"].current  # nothing was known of what is over
+
+
+def test_who_has_none_now_may_have_one_later() -> None:
+    none = new_fact("none", "employer", "no job", "2025-03-06T20:00:00+00:00", text="Mara has no job.")
+    job = new_fact("job", "employer", "Osprey", "2025-07-06T20:00:00+00:00", text="Mara works at Osprey.")
+    assert current(arrived([none], [job])) == ["Osprey"]
+
+
+@pytest.mark.parametrize(
+    ("before", "offered", "agreed", "elsewhere"),
+    [
+        ("Brightwater pays Mara £38,500.", "Osprey pays Mara £44,000 from September.", "Osprey agreed to £45,500.",
+         "Brightwater raised Mara's pay to £40,000."),
+        ("建木给陈默每月26000元。", "溪山九月起给陈默每月31000元。", "溪山答应给32000元。", "建木把陈默的月薪加到27000元。"),
+    ],
+)  # fmt: skip
+def test_a_pay_that_is_agreed_before_the_job_begins_is_that_of_the_job(
+    before: str, offered: str, agreed: str, elsewhere: str
+) -> None:
+    def pay(name: str, text: str, month: str, start: str = "") -> NewFact:
+        value = next(iter(find_numbers(text)))
+        return new_fact(name, "salary", value, f"2025-{month}-12T20:00:00+00:00", text=text, start=start)
+
+    first, offer = pay("first", before, "03"), pay("offer", offered, "07", "2025-09-01")
+    known = arrived([first], [offer], [pay("agreed", agreed, "08")])
+    assert (known["first"].until, known["offer"].replaced_by) == ("2025-09-01", "agreed")
+    assert (known["agreed"].start, known["agreed"].current) == ("2025-09-01", True)
+    known = arrived([first], [offer], [pay("raised", elsewhere, "08")])
+    assert (known["first"].replaced_by, known["raised"].replaced_by) == ("raised", "offer")
+
+
+@pytest.mark.parametrize("stance", ["stated", "planned"])
+def test_what_was_awaited_is_over_with_the_news_and_not_when_what_it_tells_of_begins(stance: str) -> None:
+    wait = new_fact("wait", "answer", "by the 21st", "2026-10-10T20:00:00+00:00", end="2026-10-21", stance=stance)
+    got = new_fact("got", "employer", "the museum", "2026-10-22T20:00:00+00:00", start="2026-11-16")
+    known = stored([], compare_facts([wait], []))
+    outcome = compare_facts([got], known, known, [VerdictDraft(new=1, known=1, verdict="ends")])
+    assert [one.when for one in outcome.changes] == [got.said]
+
+
+@pytest.mark.parametrize(
+    ("fact", "says"),
+    [
+        ("Mara smokes a pack a day.", "Mara has said a hundred times that she'll quit smoking."),
+        ("陈默一天抽一包烟。", "陈默说了八百遍要戒烟。"),
+    ],
+)
+def test_what_somebody_keeps_saying_that_they_will_do_changes_nothing(fact: str, says: str) -> None:
+    smokes = new_fact("smokes", "smoking", "a pack", "2025-04-05T20:00:01+00:00", text=fact)
+    for when in ("2025-04-05T20:00:09+00:00", "2025-06-05T20:00:00+00:00"):
+        will = new_fact("will", "smoking", "quit", when, text=says)
+        known = arrived([smokes, will]) if when.startswith("2025-04") else arrived([smokes], [will])
+        assert (known["smokes"].current, known["will"].current) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("pays", "starts", "before"),
+    [
+        ("Mara's job at Osprey pays £44,000.", "Mara starts at Osprey on the 1st of September.", "Acme pays £38,500."),
+        ("陈默在溪山的月薪是31000元。", "陈默九月一日到溪山上班。", "建木每月给26000元。"),
+    ],
+)
+def test_the_pay_of_a_job_to_come_begins_with_the_job(pays: str, starts: str, before: str) -> None:
+    said = "2025-07-12T20:00:00+00:00"
+    pay = new_fact("pay", "salary", next(iter(find_numbers(pays))), said, text=pays)
+    start = new_fact("start", "plan", "", said, text=starts, stance="planned", start="2025-09-01")
+    now = new_fact("now", "salary", next(iter(find_numbers(before))), "2025-03-01T20:00:00+00:00", text=before)
+    known = arrived([now], [pay, start])
+    assert (known["now"].until, known["now"].replaced_by, known["pay"].start) == ("2025-09-01", "pay", "2025-09-01")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "other", "leaves"),
+    [
+        ("employer", "Brightwater", "Acme", "Mara's last day at Brightwater is the 22nd of August."),
+        ("home", "Headingley", "York", "Mara moves out of Headingley on the 22nd of August."),
+        ("工作单位", "净尘科技", "蜀芯", "陈默在净尘科技的最后一天是8月22日。"),
+    ],
+)
+def test_the_last_day_of_a_job_or_in_a_home_makes_doubtful_that_it_goes_on(
+    attribute: str, value: str, other: str, leaves: str
+) -> None:
+    said = "2025-07-12T20:00:00+00:00"
+    last = new_fact("last", "plan", "", said, text=leaves, stance="planned", start="2025-08-22", end="2025-08-22")
+    for place, since in ((value, "2025-08-22"), (other, "")):
+        known = arrived([new_fact("now", attribute, place, "2025-03-01T20:00:00+00:00")], [last])
+        assert (known["now"].doubtful_since, known["now"].current) == (since, True)

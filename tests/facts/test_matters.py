@@ -284,6 +284,10 @@ def test_what_was_read_without_a_matter_that_it_speaks_of_closes_it() -> None:
         ("interview job", "The interviewer on TV was funny.", False),
         ("interview job", "They gave me the job right after the interview.", True),
         ("interview", "My interview was so long that I missed the bus.", True),
+        ("interview", "The interviewers on the radio shout.", False),
+        ("interview", "The interviewer said the interview went well.", True),
+        ("面试", "电视上那个面试官真凶。", False),
+        ("面试", "面试官说面试过了。", True),
         ("contract end", "The contractor came by.", False),
         ("合同 到期", "楼下合同纠纷闹得很凶。", False),
         ("合同 到期", "合同到期了，续了三年。", True),
@@ -325,11 +329,17 @@ def test_however_much_speaks_of_it_the_question_whether_it_is_open_stays_short()
     assert "number 59" in found.passage[-1]
 
 
-def test_whether_it_is_open_is_asked_with_the_next_messages_and_what_names_it() -> None:
+def test_whether_it_is_open_is_asked_with_the_next_messages_what_names_it_and_what_is_said_since_its_day() -> None:
     messages = [text(1, "Hi."), text(2, "My exam is on Friday."), text(3, "Good luck!", "assistant"), text(4, "Ta."),
                 text(5, "It rains."), text(6, "The exam is off.")]  # fmt: skip
-    found = passage_of(open_matter(message="m2"), messages, {"user": "Mara", "assistant": "Juniper"})
+    found = passage_of(
+        open_matter(message="m2", due_from="2026-11-27"), messages, {"user": "Mara", "assistant": "Juniper"}
+    )
     assert found.places == (1, 2, 3, 5)
+    later = [*messages[:-1], text(6, "They took me!", at="2026-11-27T20:00:00+01:00")]
+    dated = replace(open_matter(message="m2"), due_from="2026-11-27")
+    assert passage_of(dated, later, {}).places == (1, 2, 3, 5)
+    assert passage_of(replace(dated, due_from=""), later, {}).places == (1, 2, 3)
     assert found.passage[0] == "2026-11-21 20:00 Mara: My exam is on Friday."
     assert found.open
 
@@ -505,6 +515,14 @@ def test_what_is_closed_is_dropped_still_by_a_refusal_and_changes_by_nothing_els
         assert [one.status for one in settle([matter], told, now)] == became
 
 
+@pytest.mark.parametrize("status", ["unverified", "pending", "asked"])
+def test_what_may_be_open_expires_also_where_no_model_has_said_that_it_is(status: Any) -> None:
+    matter = open_matter(status=status, expires="2026-11-30")
+    now = datetime(2026, 11, 30, tzinfo=BERLIN)
+    assert updated([matter], [], now)[0].status == status
+    assert updated([matter], [], now + timedelta(days=1))[0].status == "expired"
+
+
 @pytest.mark.parametrize(
     ("text", "quote"),
     [
@@ -664,6 +682,21 @@ def test_what_comes_up_again_takes_the_place_of_the_older_one_and_stays_dropped_
 # -- the clock
 
 BERLIN, AUCKLAND, HONOLULU = (ZoneInfo(name) for name in ("Europe/Berlin", "Pacific/Auckland", "Pacific/Honolulu"))
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("Theo stays with me from the 23rd to the 26th.", "2026-11-26"),
+        ("I'm in Rome from next Monday until Thursday.", "2026-11-26"),
+        ("23号到26号去上海。", "2026-11-26"),
+        ("I fly on the 23rd, and to the dentist on the 26th.", "2026-11-23"),
+    ],
+)
+def test_what_takes_several_days_is_asked_about_when_the_last_is_past(text: str, last: str) -> None:
+    (found,) = said(text, opens="2026-11-17T09:00:00+01:00")
+    assert (found.due_from, found.due_to) == ("2026-11-23", last)
+    assert found.next_review == ("2026-11-23" if last == "2026-11-23" else "2026-11-27")
 
 
 def open_matter(**given: Any) -> OpenMatter:

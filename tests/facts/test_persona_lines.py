@@ -93,7 +93,7 @@ def edited(
     """The persona after a model's reply, and why operations were refused."""
     operations = read_operations(json.dumps({"operations": deeds}, ensure_ascii=False)).operations
     editing = PersonaEditing(persona, evidence, [PIN], replace(on or grounds(), limit=size), language)
-    refused = editing.apply_operations(operations)
+    refused = [one for one in editing.apply_operations(operations) if not one.needless]
     # Every reason can be told to a model.
     assert all(one.reason in each.reasons for one in refused for each in TEMPLATES.values())
     return editing.finish(), [one.reason for one in refused]
@@ -808,11 +808,14 @@ def test_names_in_two_statements_or_of_an_owner_do_not_change_places(
         ("Tom, Anna's boss, hired Mara.", "Anna, Tom's boss, hired Mara."),
         ("陈默从机场被老友送走。", "老友被陈默从机场送走。"),
         ("陈默，老友的老板，来了。", "老友，陈默的老板，来了。"),
+        ("Anna still owes Tom £50.", "Tom owes Anna £50."),
+        ("Tom owes Anna £50.", "Anna still owes Tom £50."),
+        ("小雅一直照顾李昊。", "李昊照顾小雅。"),
     ],
 )
 def test_an_owner_or_a_name_that_changed_places_is_refused(said: str, swapped: str) -> None:
-    owes = fact("owes", said, "debt", said, subject="Josef")
-    language: Language = "en" if said.isascii() else "zh"
+    language: Language = "en" if "£" in said or said.isascii() else "zh"
+    owes = fact("owes", said, "debt", said, subject="Josef", persons=("小雅", "李昊"))
     names = MARA if language == "en" else CHEN
     assert added(swapped, owes, language=language, names=names) == ("", ["swapped"])
 
@@ -1031,3 +1034,32 @@ def test_what_was_only_imagined_matters_least_and_no_kind_less_than_an_unknown_o
                                   "zh": [("白日梦", "joked"), ("爱好", "stated"), ("在读的书", "stated")]}[language]
     )  # fmt: skip
     assert daydream < hobby == other
+
+
+@pytest.mark.parametrize(
+    ("line", "wish", "guess", "language"),
+    [
+        ("Mara wants a telescope.", "Mara wants a telescope.", "Mara may get a bonus.", "en"),
+        ("陈默想要一台望远镜。", "陈默想要一台望远镜。", "陈默也许有年终奖。", "zh"),
+    ],
+)
+def test_a_line_is_marked_by_the_fact_that_it_repeats(line: str, wish: str, guess: str, language: Language) -> None:
+    facts = [fact("w", wish, "wish", "", stance="wished"), fact("g", guess, "money", "", stance="supposed")]
+    assert added(line, *facts, language=language, names=MARA if language == "en" else CHEN) == (line, [])
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "new", "language"),
+    [
+        ("Mara's left knee twinges (2025-05-17).", "Mara's knee is fine.", "Mara's knee is fine.", "en"),
+        ("陈默的左膝盖有时会疼，医生说要少跑步。", "陈默的膝盖好了。", "陈默的膝盖好了。", "zh"),
+    ],
+)
+def test_a_short_fact_is_about_the_line_that_has_half_of_its_words(
+    line: str, said: str, new: str, language: Language
+) -> None:
+    names = MARA if language == "en" else CHEN
+    own = telling_terms(" ".join((*names.person, *names.companion)))
+    evidence = LineEvidence(line, ("old",), "2025-05-17", 5)
+    concerned, _ = find_concerning([evidence], {}, [fact("fine", said, "health", "fine")], (), own)
+    assert concerned[line] == {"fine"}

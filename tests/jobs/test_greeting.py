@@ -537,6 +537,27 @@ def test_a_window_read_ahead_closes_what_an_earlier_one_opened_where_it_speaks_o
         assert [row["status"] for row in home.rows("open_matter")] == ["closed"]
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_the_session_goes_on_with_is_asked_about_where_it_may_say_how_it_went(opened, mind, clock, workers):
+    def play(exchange: Exchange) -> None:
+        first = any(one.get("turn") == 1 and one["text"] == INTERVIEW for one in records(exchange.json))
+        say(opens((1, INTERVIEW, "event")) if first else '{"notes": []}')(exchange)
+
+    def judge(exchange: Exchange) -> None:
+        read = "".join(one["content"] for one in exchange.json["messages"])
+        say("1 yes\n2 no" if "They took me!" in read else "1 yes\n2 yes")(exchange)
+
+    with opened(EXTRACTION_WORKERS=workers, WINDOW_SIZE="2") as home:
+        mind.answers("notes", play)
+        mind.answers("verify", judge)
+        home.say(INTERVIEW)
+        home.say("We had soup.")
+        clock.forward(days=1)
+        home.say("They took me!")
+        home.save()
+        assert home.memory.open_matters(clock()) == []
+
+
 def test_incognito_nothing_is_said_first(interviewed):
     interviewed.talk.set_incognito(True)
     assert greeted(interviewed) == ""
@@ -560,6 +581,25 @@ def test_what_is_near_is_in_one_prompt_and_in_no_other(opened, mind, clock, monk
         home.save()
         home.say("Hello.")
         assert '"away"' not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+
+
+def test_what_unread_words_hold_back_comes_up_in_the_same_session_once_they_are_read(opened, mind, clock):
+    def has_near(said: str) -> bool:
+        home.say(said)
+        return '"away"' in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+
+    with opened(RECALL_CONV_NUM="1") as home:
+        learned(home, mind, "My choir sings in the town hall on 27 November.")
+        mind.answers("talk", "Yes.")
+        one = home.talk.session
+        home.say("A choir on the radio.")
+        clock.forward(days=5)
+        home.talk.switch_to(home.memory.sessions.start(), resumed=False)
+        assert not has_near("Good morning!")
+        mind.answers("notes", '{"notes": []}')
+        list(Extraction(home.memory, home.llm).run(one.session_id, CancelToken(), all_of_it=True))
+        assert has_near("Nice weather today.")
+        assert not has_near("And warm.")
 
 
 @pytest.mark.parametrize("by", ["erase", "hide"])
@@ -686,6 +726,19 @@ def test_a_window_that_began_before_a_matter_was_said_elsewhere_may_settle_it(op
         mind.answers("notes", settles(1, "done", 3, done))
         list(Extraction(home.memory, home.llm).run(one.session_id, CancelToken(), all_of_it=True))
         assert [row["status"] for row in home.rows("open_matter")] == ["closed"]
+
+
+def test_an_open_matter_that_was_not_shown_with_a_window_keeps_no_fact_from_its_words(opened, mind):
+    fact = {"turn": 1, "quote": "Bertil fixed the tap", "restatement": "Bertil repaired the tap", "subject": "Bertil",
+            "attribute": "work", "value": "repaired the tap"}  # fmt: skip
+    with opened() as home:
+        home.say("Bertil fixed the tap.")
+        one = home.talk.session
+        home.talk.switch_to(home.memory.sessions.start(), resumed=False)
+        learned(home, mind, "The bike gets repaired on Friday.")
+        mind.answers("notes", json.dumps({"notes": [{"topic": "t", "importance": 5, "facts": [fact]}]}))
+        list(Extraction(home.memory, home.llm).run(one.session_id, CancelToken(), all_of_it=True))
+        assert "Bertil repaired the tap" in [found.restatement for found in home.memory.facts.all()]
 
 
 def test_what_no_model_has_verified_yet_is_shown_and_may_be_settled(opened, mind):

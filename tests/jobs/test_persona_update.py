@@ -477,12 +477,16 @@ LIVES = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("known", ["[1, 2]", "2"], ids=["all named", "another fact named"])
 @pytest.mark.parametrize("language", ["zh", "en"])
-def test_a_corrected_name_is_right_in_every_line_and_an_end_with_its_day_reaches_the_persona(opened, mind, language):
+def test_a_corrected_name_is_right_in_every_line_and_an_end_with_its_day_reaches_the_persona(
+    opened, mind, language, known
+):
     (first, second, third), ((bond, job), (name,), (split,)) = LIVES[language], LIVES[language].values()
     wrong, right, teaches = bond[3], name[3], job[0]
     mind.answers("notes", noted(bond, job), noted(name), noted(split, end="2025-11"))
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "corrects", "known": [1, 2]}]}', '{"verdicts": []}')
+    corrects = f'{{"verdicts": [{{"new": 1, "verdict": "corrects", "known": {known}}}]}}'
+    mind.answers("compare", corrects, '{"verdicts": []}')
     lines = [{"operation": "add", "text": bond[0]}, {"operation": "add", "text": teaches, "facts": [2]}]
     mind.answers("user", operations(*lines), '{"operations": []}',
                  operations({"operation": "end", "line": 1, "text": split[0], "date": "2025-11"}))  # fmt: skip

@@ -290,7 +290,7 @@ def test_a_list_of_models_that_is_none_is_an_error(server):
 
 
 def test_the_models_say_who_they_are(server, llm):
-    described = llm.describe()
+    described = llm.described
     assert (described.model, described.base, described.demo) == ("wanted-model", server.base, False)
 
 

@@ -41,7 +41,7 @@ def answer(llm, text: str, memories: Recollection = MEMORIES, *, stream: bool = 
 
 
 def test_no_key_and_no_base_means_the_stand_in(llm):
-    described = llm.describe()
+    described = llm.described
     assert (described.demo, described.model, llm.models()) == (True, MODEL, [MODEL])
     assert settings().demo
 

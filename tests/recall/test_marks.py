@@ -143,11 +143,12 @@ def test_a_line_that_is_changed_again_after_it_was_written_says_what_is_so_now(l
 
 
 @pytest.mark.parametrize(("today", "past"), [(4, False), (40, True)])
-def test_a_line_of_which_the_day_is_past_says_that_how_it_went_was_never_said(life, clock, today, past):
+def test_a_line_of_which_the_day_is_past_says_that_it_does_not_tell_how_it_went(life, clock, today, past):
     said, value, line, remark = {
         "en": ("My driving test is on May 7.", "driving test", "Driving test on 2026-05-07.",
-               " [Driving test: was set for 2026-05-07; how it went was never said]"),
-        "zh": ("我五月七号考驾照。", "考驾照", "2026-05-07 考驾照。", "【考驾照：原定 2026-05-07，后来怎样没有说过】"),
+               " [Driving test: was set for 2026-05-07; how it went is not said here]"),
+        "zh": ("我五月七号考驾照。", "考驾照", "2026-05-07 考驾照。",
+               "【考驾照：原定 2026-05-07，后来怎样这里没有说】"),
     }[life.language]  # fmt: skip
     spoken = life.say(said, FIRST)
     plan = {"stance": "planned", "start": "2026-05-07", "single": False}
@@ -166,8 +167,8 @@ def test_a_quoted_line_of_which_the_day_is_past_says_so_too(life, clock, today, 
         "zh": (("下周四面试", "2026-05-07"), ("21号之前要交报告", "2026-05-21")),
     }[life.language][number]  # fmt: skip
     line, remark = {
-        "en": (f"Said 2026-05-01: “{words}”", f"was set for {day}; how it went was never said"),
-        "zh": (f"2026-05-01 说过：“{words}”", f"原定 {day}，后来怎样没有说过"),
+        "en": (f"Said 2026-05-01: “{words}”", f"was set for {day}; how it went is not said here"),
+        "zh": (f"2026-05-01 说过：“{words}”", f"原定 {day}，后来怎样这里没有说"),
     }[life.language]
     life.write(line)
     clock.now = datetime.fromisoformat("2026-05-01T12:00:00+00:00") + timedelta(days=today)

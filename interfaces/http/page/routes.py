@@ -105,7 +105,7 @@ def _add_chat(api: APIRouter) -> None:
                 "person": companion.person,
                 "companion": companion.settings.companion_name,
                 "user": companion.settings.user_name,
-                "demo": companion.llm.describe().demo,
+                "demo": companion.llm.described.demo,
                 "session": present.session_id if present else "",
                 "turns": shown["turns"],
                 "unanswered": shown["unanswered"],

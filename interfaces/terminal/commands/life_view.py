@@ -89,7 +89,7 @@ def _show_tree(context: CommandContext, chapters: Sequence[_Numbered]) -> None:
     else:
         context.tell("life.loose", "quiet", sessions=loose)
         context.tell("life.how", "quiet")
-    if context.conversation.llm.describe().demo:
+    if context.conversation.llm.described.demo:
         context.tell("life.waits", "quiet")
 
 

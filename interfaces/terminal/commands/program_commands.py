@@ -119,7 +119,7 @@ def _show_table(context: CommandContext, rows: list[tuple[str, str]]) -> None:
 
 
 def _model_rows(context: CommandContext) -> list[tuple[str, str]]:
-    described, settings, say = context.conversation.llm.describe(), context.settings, context.words.say
+    described, settings, say = context.conversation.llm.described, context.settings, context.words.say
     key = mask_key(settings.openai_api_key) if settings.openai_api_key else say("status.key_none")
     embedder = context.conversation.llm.embedder.model
     place = say("status.embedder_builtin") if settings.embeds_here else mask_url(settings.embedding_base)
@@ -186,7 +186,7 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
 
 def _failed_job_rows(context: CommandContext) -> list[tuple[str, str]]:
     """A row for each background job that failed and is tried again; those of one kind and reason share it."""
-    say, described = context.words.say, context.conversation.llm.describe()
+    say, described = context.words.say, context.conversation.llm.described
     tries: dict[tuple[str, str], int] = {}
     for job in context.memory.jobs.failed():
         tries[job.kind, job.reason] = max(job.attempts, tries.get((job.kind, job.reason), 0))
@@ -257,7 +257,7 @@ def copy_reply(context: CommandContext, argument: str) -> None:
 
 def choose_model(context: CommandContext, argument: str) -> Next:
     """``/model [NAME|NUMBER]``."""
-    described, wanted = context.conversation.llm.describe(), argument.strip()
+    described, wanted = context.conversation.llm.described, argument.strip()
     if described.demo:
         context.tell("models.demo_model")
         return None

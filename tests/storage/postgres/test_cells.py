@@ -1,4 +1,4 @@
-"""Of very many messages only the nearest cells are searched, and what is there is found as if all were."""
+"""Vectors are searched in memory, or by the server (of very many the nearest cells), and the same is found."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from domain.indexes import Hit
 from storage.moving import move_memory
+from storage.postgres.database import InMemory
 from storage.postgres.vectors import PostgresVectors
 from storage.repositories import OnServer, Repositories
 from tests.contract.stores import Teller, at, postgres, sqlite
@@ -58,8 +59,8 @@ class Life:
         (found,) = self.opened(exact, searched).search(vector, kind="conversation", exclude_session=None, limit=limit)
         return found
 
-    def opened(self, exact: int = 50, searched: float = 0.375) -> PostgresVectors:
-        vectors = PostgresVectors(self.store.database, self.store.folder, exact, searched)
+    def opened(self, exact: int = 50, searched: float = 0.375, in_memory: InMemory | None = None) -> PostgresVectors:
+        vectors = PostgresVectors(self.store.database, self.store.folder, exact, searched, in_memory)
         vectors.open(MODEL, DIMENSION)
         return vectors
 
@@ -232,3 +233,84 @@ def test_a_memory_that_was_moved_is_searched_and_gets_cells_of_its_own(life: Lif
     life.opened().upkeep()
     assert {*life.in_cells().values()} == {*life.cells()}
     assert life.search(asked, searched=1.0) == exact
+
+
+def found_in(vectors: PostgresVectors, vector: Vector, limit: int = 10) -> list[Hit]:
+    (found,) = vectors.search(vector, kind="conversation", exclude_session=None, limit=limit)
+    return found
+
+
+class Brought:
+    """How many vectors were brought into memory, and how often the server searched."""
+
+    def __init__(self, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.rows = self.searches = 0
+        run = life.store.database.run
+
+        def count(query: str, *values: Any) -> Any:
+            rows = run(query, *values)
+            self.searches += "ORDER BY near" in query
+            self.rows += len(rows[0][1] or ()) if "halfvec_send" in query else 0
+            return rows
+
+        monkeypatch.setattr(life.store.database, "run", count)
+
+
+def test_what_is_in_memory_is_brought_once_and_found_as_the_server_finds_it(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [life.near(number % 8) for number in range(20)]
+    by_server = [life.search(vector) for vector in asked]
+    brought, vectors = Brought(life, monkeypatch), life.opened(in_memory=InMemory(200 * DIMENSION))
+    in_memory = [found_in(vectors, vector) for vector in asked]
+    assert [[hit._replace(similarity=0) for hit in one] for one in in_memory] == [
+        [hit._replace(similarity=0) for hit in one] for one in by_server
+    ]
+    near = np.array([[hit.similarity for hit in one] for one in (*in_memory, *by_server)]).reshape(2, -1)
+    np.testing.assert_allclose(*near, atol=1e-3)
+    assert (brought.rows, brought.searches) == (200, 0)
+
+
+def test_what_another_process_stores_replaces_or_removes_is_so_in_memory_too(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brought, vectors = Brought(life, monkeypatch), life.opened(in_memory=InMemory(300 * DIMENSION))
+    found_in(vectors, life.near(0))
+    said = life.say("a new one")
+    assert [found_in(vectors, life.vectors[one])[0].text_id for one in said] == said
+    life.embed(said[0], -life.vectors[said[0]])
+    assert found_in(vectors, life.vectors[said[0]])[0].text_id == said[0]
+    assert len(found_in(vectors, life.near(0), 300)) == 202
+    life.store.rounds.undo("s1")
+    left = {hit.text_id for hit in found_in(vectors, life.near(0), 300)}
+    assert len(left) == 200
+    assert left.isdisjoint(said)
+    assert (brought.rows, brought.searches) == (203, 0)
+
+
+def test_a_commit_that_removes_many_says_so_once(life: Life) -> None:
+    query = "SELECT removals FROM person"
+    before = life.store.database.run(query)[0][0]
+    with life.store.database.write():
+        for _ in range(3):
+            life.store.rounds.undo("s1")
+    assert life.store.database.run(query)[0][0] == before + 1
+    life.store.rounds.undo("s1")
+    assert life.store.database.run(query)[0][0] == before + 2
+
+
+def test_in_memory_are_those_who_asked_last_and_who_has_too_many_is_searched_by_the_server(
+    life: Life, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, shared = Life(tmp_path / "other", 60), InMemory(250 * DIMENSION)
+    brought, vectors, others = Brought(life, monkeypatch), life.opened(in_memory=shared), other.opened(in_memory=shared)
+    asked = life.near(1)
+    found = found_in(vectors, asked)
+    found_in(others, asked)
+    assert found_in(vectors, asked) == found
+    assert brought.rows == 400
+    few = life.opened(in_memory=InMemory(199 * DIMENSION))
+    for _ in range(2):
+        assert [hit.text_id for hit in found_in(few, asked)] == [hit.text_id for hit in found]
+    assert brought.searches == 2
+    other.store.close()

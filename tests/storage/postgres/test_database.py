@@ -233,7 +233,7 @@ def test_what_changes_a_session_takes_as_many_trips_however_long_it_and_its_mess
 
 
 @pytest.mark.parametrize("facts", [False, True])
-def test_a_recall_takes_four_trips_and_six_with_facts_and_finds_what_it_finds_in_a_file(
+def test_a_recall_takes_two_trips_and_three_with_facts_and_finds_what_it_finds_in_a_file(
     server: Server, tmp_path: Path, facts: bool
 ) -> None:
     found: list[Recollection] = []
@@ -248,7 +248,7 @@ def test_a_recall_takes_four_trips_and_six_with_facts_and_finds_what_it_finds_in
             learn(store, spoken, home)
         store.opening("s2").rounds.save("s1", "They talked of Lyon, of Oslo and of cats", {})
         embedder, vectors = HashedEmbedder(), Vectors()
-        served = PostgresVectors(store.database, tmp_path)
+        served = PostgresVectors(store.database, tmp_path, in_memory=server.in_memory)
         served.open(embedder.model, DIMENSION)
         for message in store.messages.of_session("s1"):
             (vector,) = embedder.embed([message.words])
@@ -259,13 +259,13 @@ def test_a_recall_takes_four_trips_and_six_with_facts_and_finds_what_it_finds_in
 
         def recall(store: Store = store, own: OwnMemories = own) -> None:
             asked = ["I see.", "Where do I live, in Lyon or in Oslo?"]
+            asks = RecallRequest(asked, "s2", datetime(2026, 4, 1, tzinfo=UTC), RecallLimits(3, 30, 3_000), [])
             with store.database.reading():
-                store.database.ahead(*own.reads("s2"))
-                asks = RecallRequest(asked, "s2", datetime(2026, 4, 1, tzinfo=UTC), RecallLimits(3, 30, 3_000), [])
+                store.database.ahead(*own.reads(asks))
                 found.append(own.find(asks, Recollection()))
 
         recall()
-    assert trips(server, recall, tmp_path / "trace") == (6 if facts else 4)
+    assert trips(server, recall, tmp_path / "trace") == (3 if facts else 2)
     in_file, first, again = ([(one.text_id, one.annotations) for one in each.messages] for each in found)
     assert in_file == first == again
     assert [one.facts for one in found] == [found[0].facts] * 3

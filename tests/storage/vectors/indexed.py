@@ -13,7 +13,7 @@ import numpy as np
 from domain import errors
 from domain.indexes import Hit
 from storage.engine import instant
-from storage.vectors.indexing import Indexing
+from storage.vectors.indexing import Indexing, PendingEmbedder
 from storage.vectors.table import Vectors
 from tests.contract.stores import sqlite
 
@@ -61,7 +61,8 @@ class IndexedStore:
         opened = sqlite(folder)
         self.database, self.embeddings, self.messages = opened.database, opened.embeddings, opened.messages
         self.vectors = Vectors(folder / "vectors", self.log)
-        self.indexing = Indexing(self.embeddings, self.vectors, self.oracle, self.key_of, self.log, delays=DELAYS)
+        self.pending = PendingEmbedder(self.embeddings, self.oracle, self.key_of, self.log)
+        self.indexing = Indexing(self.embeddings, self.vectors, self.pending, self.log, delays=DELAYS)
 
     def started(self) -> IndexedStore:
         self.indexing.start()

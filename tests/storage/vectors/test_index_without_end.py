@@ -11,7 +11,6 @@ import pytest
 
 from domain.errors import StorageError
 from domain.workers import CancelToken
-from storage.vectors.indexing import Indexing
 from tests.storage.vectors.indexed import DELAYS, PATIENCE, IndexedStore
 from tests.storage.vectors.test_indexing import TEXTS, until
 from tests.support.house import house
@@ -64,9 +63,7 @@ def test_in_such_a_folder_every_text_still_gets_its_vector(hopeless: IndexedStor
 
 def test_work_that_comes_no_further_is_told_after_the_limit_and_ends_the_waiting(tmp_path: Path) -> None:
     store = IndexedStore(tmp_path)
-    store.indexing = Indexing(
-        store.embeddings, store.vectors, store.oracle, store.key_of, store.log, most_without_progress=0.2
-    )
+    store.indexing.patience = 0.2
     held = threading.Event()
     store.oracle.before_answer = lambda: held.wait(PATIENCE) and None
     store.add_session("s1")
@@ -88,9 +85,7 @@ def test_work_that_comes_no_further_is_told_after_the_limit_and_ends_the_waiting
 
 def test_an_index_at_rest_is_never_in_trouble_however_long_it_rests(tmp_path: Path) -> None:
     store = IndexedStore(tmp_path)
-    store.indexing = Indexing(
-        store.embeddings, store.vectors, store.oracle, store.key_of, store.log, most_without_progress=0.0
-    )
+    store.indexing.patience = 0.0
     store.add_session("s1")
     store.started()
     assert store.settle()

@@ -369,7 +369,7 @@ def test_a_memory_that_is_closed_while_its_model_works_says_nothing_of_its_close
 ) -> None:
     asked, release = threading.Event(), threading.Event()
     store = IndexedStore(folder)
-    store.indexing = Indexing(store.embeddings, store.vectors, store.oracle, store.key_of, logging.getLogger("index"))
+    store.indexing = Indexing(store.embeddings, store.vectors, store.pending, logging.getLogger("index"))
     store.oracle.before_answer = lambda: (asked.set(), release.wait(PATIENCE))[0]
     store.indexing.start()
     store.add_session("s1")
