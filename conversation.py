@@ -439,7 +439,6 @@ class Conversation:
         gap = self._clock() - datetime.fromisoformat(rounds[-1].assistant.timestamp) if rounds else timedelta()
         return Opening(
             self.session, self._resumed, rounds,
-            self.memory.summaries.of(self.session.session_id),
             self.memory.sessions.in_flight(self.session.session_id),
             gap if gap >= LARGE_GAP else None, self.memory.sessions.counts()[1], self.memory.last_round_end(),
             len(self.maintenance.idle_sessions()),

@@ -255,6 +255,15 @@ class LivedHistory:
         alone, another = (*([context] if context else []), text), self._another_talk(text)
         return (self._handed_over(alone, when, ()), self._handed_over(build_queries(another, text), when, another))
 
+    def orders(self, text: str, when: datetime) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The ids of the turns that rank best for a message, alone and amid another talk, whatever its gate says."""
+        another, limits = self._another_talk(text), self.generous.recall_limits
+        alone, amid = (
+            self.memory.recall(asked, self._present(), when, limits, recent=recent, gated=False)
+            for asked, recent in (((text,), ()), (build_queries(another, text), another))
+        )
+        return self.found_of(alone), self.found_of(amid)
+
     def _handed_over(self, asked: Sequence[str], when: datetime, recent: Sequence[str]) -> HandedOver:
         found = self.memory.recall(asked, self._present(), when, self.usual.recall_limits, recent=recent)
         tids = frozenset(

@@ -29,8 +29,11 @@ from bench import life
 if TYPE_CHECKING:
     from domain.records import Kind
     from memory import Memory
+    from storage.repositories import OnServer, Repositories
 
 _FILL_AT_ONCE = 200
+#: What the folder of a memory in a database ends with; beside it is that of the same memory in a folder.
+_IN_DATABASE = "-postgres"
 _QUESTIONS = 60
 _ASKED_FOR: tuple[tuple[Kind, int], ...] = (("conversation", 300), ("summary", 60))
 _A_LONG_TIME = 36_000.0
@@ -72,7 +75,7 @@ def _report(asked: argparse.Namespace, folder: Path) -> None:
     results = {}
     for size in sizes:
         for url in ("", asked.database) if asked.store == "postgres" else ("",):
-            store = folder / f"{size}{'-postgres' if url else ''}"
+            store = folder / f"{size}{_IN_DATABASE if url else ''}"
             if not store.exists():
                 _say(_run(asked, "fill", size, store, url))
             measured = [_run(asked, measure, size, store, url) for measure in ("recall", "nearest", "store")]
@@ -118,11 +121,15 @@ def _say(measured: dict[str, Any]) -> None:
 
 
 def _fill(asked: argparse.Namespace) -> dict[str, Any]:
-    """A store of ``size`` turns."""
-    memory = _memory(asked)
+    """A store of ``size`` turns; in a database the one that is in a folder already, moved there."""
+    from storage.moving import move_memory
+
     began = time.perf_counter()
+    if asked.database:
+        move_memory(Path(asked.folder.removesuffix(_IN_DATABASE)), _place(asked), _open)
+    memory = _memory(asked)
     held: list[life.Spoken] = []
-    for spoken in life.sessions(asked.size):
+    for spoken in life.sessions(0 if asked.database else asked.size):
         held.append(spoken)
         if len(held) == _FILL_AT_ONCE:
             _store(memory, held)
@@ -272,14 +279,28 @@ def _one_by_one(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def _memory(asked: argparse.Namespace) -> Memory:
-    from memory import Memory, own_place
+    from memory import Memory
 
-    def new_id() -> str:
-        return uuid.uuid4().hex
+    embedder = life.WordSums(asked.dimension)
+    return Memory(_place(asked), embedder, clock=life.Clock(), new_id=_new_id, log=logging.getLogger("bench"))
 
-    log = logging.getLogger("bench")
-    place = own_place(Path(asked.folder), asked.database, str(Path(asked.folder)))
-    return Memory(place, life.WordSums(asked.dimension), clock=life.Clock(), new_id=new_id, log=log)
+
+def _place(asked: argparse.Namespace) -> Path | OnServer:
+    from memory import own_place
+
+    return own_place(Path(asked.folder), asked.database, str(Path(asked.folder)))
+
+
+def _open(place: Path | OnServer) -> Repositories:
+    from language.words import tokens
+    from storage.engine import Stamp
+    from storage.repositories import Repositories
+
+    return Repositories(place, tokens, Stamp(life.Clock(), _new_id), logging.getLogger("bench"))
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex
 
 
 def _size(folder: Path) -> tuple[int, int]:

@@ -9,14 +9,22 @@ and more, and all Chinese sets as one. Nothing is answered by a model; default s
 ``none_silent``: of messages that need no memory, the share that gets nothing. ``near``: questions about the person
 whose answer was never said; ``near_tokens`` is what they get on average, ``near_unknown`` how often the prompt says
 that nothing is known of it. ``needed_found``: of messages that need memory, the share that gets one that is needed;
-``needed_share``: of the messages that are handed over to them, the share that is needed. ``halves`` has the same for
-each half of the messages by text: the gate was fitted looking at half 0 alone.
+``needed_share``: of the messages that are handed over to them, the share that is needed; ``needed_share_rounds``: the
+same, where the other message of a round with a needed one counts as needed too. ``halves`` has the same for each half
+of the messages by text: the gate was fitted looking at half 0 alone.
+
+``ceiling`` (with ``--ceiling``): the greatest share needed that any cut of the present order reaches where a needed
+message arrives in 80 % (English) and 75 % (Chinese). ``rank``: the same cut for every message. ``perfect``: each
+message cut where its needed ones say, which no program knows; ``perfect_rounds`` and ``perfect_person`` are the same
+with rounds counted as above, and for the person's own messages alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -51,11 +59,23 @@ class Asked:
     history: History
     way: str
     handed: HandedOver
+    order: Sequence[str] = ()
 
     @property
-    def right(self) -> int:
-        """How many of the messages it needs arrived."""
-        return len(self.handed.tids.intersection(self.message["needs"]))
+    def needs(self) -> frozenset[str]:
+        """The messages that it needs."""
+        return frozenset(self.message["needs"])
+
+    @property
+    def rounds(self) -> frozenset[str]:
+        """Those, and the other message of the round of each."""
+        rounds = ({said.tid for said in one if said} for talk in self.history.talks for one in talk.rounds)
+        return self.needs.union(*(one for one in rounds if one & self.needs))
+
+    @property
+    def by_person(self) -> frozenset[str]:
+        """All that the person said."""
+        return frozenset(user.tid for talk in self.history.talks for user, _ in talk.rounds if user)
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -65,13 +85,18 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--lives", type=Path, required=True, help="a folder with lives")
     parser.add_argument("--histories", type=Path, help="a folder with sets; without it that above the messages' own")
     parser.add_argument("--cache", type=Path, help="a folder that keeps vectors between runs")
+    parser.add_argument("--ceiling", action="store_true", help="what any cut of the present order could reach")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(given)
     messages = json.loads(options.data.read_text(encoding="utf-8"))
     sets = options.histories or options.data.resolve().parent.parent
-    histories = [*map(life_history, sorted(options.lives.glob("*.json"))), *large_histories(sets)]
+    histories = [*map(life_history, sorted(options.lives.glob("*.json")))]
+    if options.ceiling:
+        messages = [one for one in messages if one["kind"] == "need"]
+    else:
+        histories += large_histories(sets)
     asked = [one for history in histories for one in ask_all(messages, history, options.cache)]
-    found = summary(asked)
+    found = summary(asked) | ({"ceiling": ceiling(asked)} if options.ceiling else {})
     print(json.dumps(found, ensure_ascii=False, indent=1) if options.json else "\n".join(_lines(found)))
 
 
@@ -123,8 +148,9 @@ def ask_all(messages: Sequence[Message], history: History, cache: Path | None) -
         for message in messages:
             if message["lang"] == history.language and message["history"] in (None, history.name):
                 ways = lived.handed_over(message["text"], "", history.asked_on)
-                for way, handed in zip(("alone", "amid another talk"), ways, strict=True):
-                    yield Asked(message, history, way, handed)
+                orders = lived.orders(message["text"], history.asked_on) if message["kind"] == "need" else ((), ())
+                for way, handed, order in zip(("alone", "amid another talk"), ways, orders, strict=True):
+                    yield Asked(message, history, way, handed, order)
 
 
 # -- figures
@@ -162,11 +188,59 @@ def figures(asked: Sequence[Asked]) -> dict[str, float]:
         found["near_tokens"] = round(sum(one.handed.tokens for one in near) / len(near), 1)
         percent("near_unknown", [one.handed.unknown for one in near])
     need = of("need")
-    percent("needed_found", [one.right > 0 for one in need])
+    percent("needed_found", [not one.handed.tids.isdisjoint(one.needs) for one in need])
     if handed := sum(len(one.handed.tids) for one in need):
-        found["needed_share"] = round(100 * sum(one.right for one in need) / handed, 1)
+        for name, right in (("", [one.needs for one in need]), ("_rounds", [one.rounds for one in need])):
+            arrived = sum(len(one.handed.tids & each) for one, each in zip(need, right, strict=True))
+            found[f"needed_share{name}"] = round(100 * arrived / handed, 1)
         found["need_tokens"] = round(sum(one.handed.tokens for one in need) / len(need), 1)
     return found
+
+
+# -- what a cut could reach
+
+
+def ceiling(asked: Sequence[Asked]) -> dict[str, float]:
+    """The greatest shares needed, in percent, and ``rank_messages``, how many each gets of the best rank."""
+    least = {"en": 0.80, "zh": 0.75}
+    plain = [(one.message["lang"], [tid in one.needs for tid in one.order]) for one in asked]
+    rounds = [(one.message["lang"], [tid in one.rounds for tid in one.order]) for one in asked]
+    own = [(one.message["lang"], [tid in one.needs for tid in one.order if tid in one.by_person]) for one in asked]
+    rank = next(
+        count
+        for count in itertools.count(1)
+        if all(_mean([any(a[:count]) for of, a in plain if of == name]) >= share for name, share in least.items())
+    )
+    shares = {"rank_messages": float(rank), "rank": 100 * _mean([one for _, a in plain for one in a[:rank]])}
+    ways = {"perfect": plain, "perfect_rounds": rounds, "perfect_person": own}
+    return {name: round(one, 1) for name, one in (shares | {n: _perfect(w, least) for n, w in ways.items()}).items()}
+
+
+def _perfect(orders: Sequence[tuple[str, Sequence[bool]]], least: Mapping[str, float]) -> float:
+    """The greatest share needed where each message is cut at the place that is best for all, and enough find one."""
+    share = 0.0
+    while True:
+        given = right = 0
+        for name, found in least.items():
+            cuts = [_best_cut(needed, share) for of, needed in orders if of == name]
+            cuts.sort(key=lambda cut: cut[1] - share * cut[0], reverse=True)
+            must = math.ceil(found * len(cuts))
+            taken = [cut for at, cut in enumerate(cuts) if at < must or cut[1] > share * cut[0]]
+            given, right = given + sum(cut[0] for cut in taken), right + sum(cut[1] for cut in taken)
+        if right / given <= share + 1e-9:
+            return 100 * share
+        share = right / given
+
+
+def _best_cut(needed: Sequence[bool], share: float) -> tuple[int, int]:
+    """How many messages the best cut of an order gives, and how many of them are needed, where others have a share."""
+    right = list(itertools.accumulate(needed, initial=0))
+    cuts = [(at, count) for at, count in enumerate(right) if count]
+    return max(cuts, key=lambda cut: cut[1] - share * cut[0], default=(len(needed), 0))
+
+
+def _mean(flags: Sequence[bool]) -> float:
+    return sum(flags) / len(flags)
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import cast
 from domain.errors import ModelError
 from domain.facts import SessionChanges
 from domain.recollection import Recollection, SearchStep
-from domain.records import Finish, InFlight, Round, Session, Summary
+from domain.records import Finish, InFlight, Round, Session
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,6 @@ class Opening:
     session: Session
     resumed: bool
     rounds: tuple[Round, ...]
-    summary: Summary | None
     in_flight: InFlight | None
     gap: timedelta | None
     rounds_kept: int
@@ -117,7 +116,6 @@ class MemoryAnswer:
     ``known``: the memory contains an answer. If nothing was found, no model was asked and ``reply`` is None.
     """
 
-    question: str
     recollection: Recollection
     reply: Reply | None
     known: bool

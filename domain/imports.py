@@ -93,7 +93,6 @@ class DueSession:
     """
 
     session_id: str
-    messages: int
     asked: int
 
 

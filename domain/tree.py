@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal, NamedTuple
 
 #: A turn; a session, or a group of turns within one; a group of sessions, or of such groups.
@@ -83,11 +81,6 @@ class Chapter:
         """Its first line."""
         return self.text.strip().partition("\n")[0].strip()
 
-    @property
-    def days(self) -> int:
-        """How many days it covers."""
-        return (datetime.fromisoformat(self.end).date() - datetime.fromisoformat(self.start).date()).days + 1
-
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -104,17 +97,6 @@ class Page:
     def text(self) -> str:
         """The page as it is read."""
         return "\n".join(sentence for sentence, _ in self.sentences)
-
-
-@dataclass(frozen=True, slots=True)
-class NewChapter:
-    """A chapter to be stored, with its ``members`` as they were read."""
-
-    text_id: str
-    height: int
-    members: Sequence[Member]
-    text: str
-    session_id: str = ""
 
 
 #: What happens beyond the limit: "fade" archives (removes from the indexes), "delete" erases.

@@ -290,10 +290,6 @@ class CancelToken:
             part.set()
         return part
 
-    def clear(self) -> None:
-        """Reset it, before new work."""
-        self.is_set = False
-
     def check(self) -> None:
         """Raise Interrupted when the person asked to stop."""
         if self.is_set:

@@ -20,7 +20,7 @@ from domain.patterns import pattern_of
 from domain.records import Message
 from facts.ages import birth_years, dated_age
 from facts.by_hand import attribute_words
-from facts.cues import asks_openly, ends_or_denies, is_question
+from facts.cues import asks_openly, ends_or_denies, is_denial, is_question
 from facts.drafts import FactDraft, NoteDraft, QuoteDraft
 from facts.evidence import (
     Sentence,
@@ -146,7 +146,8 @@ class _Checking:
         self._own = frozenset((*names.person, *names.companion))
         self._new_id = new_id
         self._of_message: Counter[str] = Counter()
-        self._figures: dict[tuple[int, ...], Figures] = {}
+        self._figures: dict[tuple[tuple[int, ...], tuple[int, ...]], Figures] = {}
+        self._texts: dict[tuple[str, date, bool], TextFigures] = {}
         self.notes: list[NewNote] = []
         self.facts: list[NewFact] = []
         self.relations: list[NewRelation] = []
@@ -305,7 +306,9 @@ class _Checking:
         if is_in_first_person(claim.text):
             return "pronoun"
         answered = () if claim.about == "companion" else self._window.find_answered(sources)
-        basis = self._with_right_figures(claim, sources, answered)
+        # What is denied is of a day in the question that was answered with no.
+        asked = self._window.before(sources) if is_denial(claim.text) else answered
+        basis = self._with_right_figures(claim, sources, asked)
         lenders = self._find_names(claim, sources) if not isinstance(basis, str) else None
         if isinstance(basis, str) or lenders is None:
             return basis if isinstance(basis, str) else "name"
@@ -338,27 +341,37 @@ class _Checking:
         said, asked = (frozenset().union(*(telling_terms(one.text) for one in each)) for each in (sources, answered))
         if telling_terms(claim.text) & asked - said - telling_terms(" ".join(self._own)):
             return True
-        return wrong_figure(claim.text, Figures(source.figures for source in sources)) != ""
+        return wrong_figure(claim.text, self._figures_of(sources)) != ""
 
     def _with_right_figures(
-        self, claim: _Claim, sources: tuple[Source, ...], answered: tuple[Source, ...]
+        self, claim: _Claim, sources: tuple[Source, ...], before: tuple[Source, ...]
     ) -> _Basis | str:
         """A claim with the figures of its words, or which figure is wrong and cannot be put right."""
         said = sources[-1].said
-        key = tuple(source.place for source in (*sources, *answered))
-        if key not in self._figures:
-            texts = [TextFigures(one.text, said) for one in answered]
-            # Whoever tells of a text that they pass on takes its figures from there.
-            texts += [TextFigures(source.message.words, said) for source in sources if source.spoken_by_person]
-            self._figures[key] = Figures((*(source.figures for source in sources), *texts))
-        figures = self._figures[key]
+        figures = self._figures_of(sources, before)
         quoted = " ".join(one.text for one in _quoted_sentences(claim.quotes, sources))
-        own = TextFigures(quoted or " ".join(source.text for source in sources), said, ahead=claim.ahead)
+        own = self._figures_in(quoted or " ".join(source.text for source in sources), said, claim.ahead)
         text, wrong = correct_figures(claim.text, own, figures)
         value, wrong_value = correct_figures(claim.value, own, figures)
         if wrong or wrong_value:
             return wrong or wrong_value
         return _Basis(sources, replace(claim, text=text, value=value), figures, own)
+
+    def _figures_of(self, sources: Sequence[Source], before: Sequence[Source] = ()) -> Figures:
+        """All figures of some messages, and of those before them, computed once."""
+        said = sources[-1].said
+        key = tuple(one.place for one in sources), tuple(one.place for one in before)
+        if key not in self._figures:
+            texts = [self._figures_in(one.text, said) for one in before]
+            # Whoever tells of a text that they pass on takes its figures from there.
+            passed_on = (one.message.words for one in sources if one.spoken_by_person and one.text != one.message.words)
+            texts += [self._figures_in(words, said) for words in passed_on]
+            self._figures[key] = Figures((*(source.figures for source in sources), *texts))
+        return self._figures[key]
+
+    def _figures_in(self, text: str, said: date, ahead: bool = False) -> TextFigures:
+        """The figures of a text, computed once."""
+        return self._texts.setdefault((text, said, ahead), TextFigures(text, said, ahead=ahead))
 
     def _judge(
         self, claim: _Claim, sources: tuple[Source, ...], answered: tuple[Source, ...], lenders: tuple[Source, ...]
@@ -391,19 +404,16 @@ class _Checking:
             return "polarity", claim.stance
         others = [name for name in self._find_people(claim) if name not in self._own]
         tops = [sentence for sentence, score in best if score == best[0][1]]
-        spoken = any(source.message.speaker and source.is_said_by(claim.subject) for source in sources)
-        subject = claim.draft.subject if claim.draft and not spoken else ""  # who speaks of oneself needs no name
-        said = " ".join(each.text for each in (quoted or [each for source in sources for each in source.sentences]))
-        if fault := find_fault(
-            claim.text, subject, claim.about, others, tops, self._around, said, [quote.words for quote in claim.quotes]
-        ):
+        words = [quote.words for quote in claim.quotes]
+        if fault := find_fault(claim.text, claim.about, others, tops, self._around, words):
             return fault, claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         best = best_sentences(wanted, own) or best
         if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):
             return "", "stated"
-        return "", weakest_stance(wanted, best, of_companion)
+        denied = is_denial(claim.text)
+        return "", weakest_stance(wanted, best, of_companion=of_companion, denied=denied)
 
     def _may_say(
         self, claim: _Claim, wanted: frozenset[str], sources: Sequence[Source], answered: Sequence[Source]
@@ -427,7 +437,7 @@ class _Checking:
         """Whether only a question of yes or no has the words of a claim, and its answer says neither."""
         if asks_openly(question.text) or ends_or_denies(claim.text) or any(one.is_agreement for one in sources):
             return False
-        figures = Figures(source.figures for source in sources)
+        figures = self._figures_of(sources)
         if any(source.own_days for source in sources) or any(map(figures.bears_number, asserted_numbers(claim.text))):
             return False
         people = telling_terms(" ".join(self._find_people(claim)))
@@ -526,7 +536,7 @@ class _Checking:
         subject = basis.claim.draft.subject if basis.claim.draft else ""
         wanted = self._window.without_own_names(telling_terms(basis.claim.text)) - telling_terms(subject)
         telling = [each for each in clauses if len(clauses) == 1 or wanted & telling_terms(each)]
-        words = TextFigures("，".join(telling), said, ahead=basis.claim.ahead)
+        words = self._figures_in("，".join(telling), said, basis.claim.ahead)
         return words.own_days if words.own_days and not words.counts_days else ()
 
     def _check_day(self, day: str, figures: Figures) -> str:

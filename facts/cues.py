@@ -10,7 +10,7 @@ import re
 
 from domain.facts import Stance
 from domain.patterns import Guarded, pattern_of
-from language.sentences import split_clauses, without_quoted
+from language.sentences import without_quoted
 
 # --- asking
 
@@ -282,18 +282,6 @@ def begins_with_no(text: str) -> bool:
     (True, False)
     """
     return _NO.match(text) is not None
-
-
-def laughs_aside(text: str) -> bool:
-    """Whether only the last of several clauses, which says something itself, is laughed about.
-
-    >>> laughs_aside("She is due in March, please don't tell anyone haha"), laughs_aside("I'm off to Mars, haha")
-    (True, False)
-    """
-    plain = text.casefold()
-    laugh = None if _JOKED.search(plain) else _LAUGHS.search(plain)
-    before = plain[: laugh.start()].rstrip() if laugh else ""
-    return len(split_clauses(before)) > 1
 
 
 # --- agreeing

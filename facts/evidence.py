@@ -30,7 +30,6 @@ from facts.cues import (
     is_denial,
     is_promise,
     is_question,
-    laughs_aside,
     stance_of,
     takes_back,
     words_of_staying,
@@ -74,19 +73,28 @@ class Sentence:
         text = _LAUGHTER.sub("", self.text) if _PLAIN_NO.match(self.text) else self.text
         return stance_of(text, self.following)
 
-    def stance_of(self, wanted: frozenset[str]) -> Stance:
-        """The stance of the clause with these terms; a plan, a wish or a doubt governs its own clause only."""
+    def stance_of(self, wanted: frozenset[str], *, denied: bool = False) -> Stance:
+        """The stance of the clause with these terms; a plan, a wish, a doubt or a laugh governs its own clause only.
+
+        ``denied``: they are of a denial, which a clause of its own states, whatever the others wish.
+        """
         whole = self.stance == "supposed" and governs_whole(self.text)
-        if self.stance == "stated" or whole or (self.stance == "joked" and not laughs_aside(self.text)):
+        if self.stance == "stated" or whole or (self.stance == "joked" and self._clauses[0][1] == "joked"):
             return self.stance
-        scored = [(len(wanted & terms), stance) for terms, stance in self._stance_by_clause]
-        most = max((score for score, _ in scored), default=0)
-        return "stated" if any(score == most and stance == "stated" for score, stance in scored) else self.stance
+        if denied and any(stance == "stated" and denies for _, stance, denies in self._clauses):
+            return "stated"
+        most = max((len(wanted & terms) for terms, _, _ in self._clauses), default=0)
+        best = (stance for terms, stance, _ in self._clauses if len(wanted & terms) == most)
+        return "stated" if "stated" in best else self.stance
 
     @cached_property
-    def _stance_by_clause(self) -> tuple[tuple[frozenset[str], Stance], ...]:
-        """The terms of each clause with its stance."""
-        return tuple((telling_terms(clause), stance_of(clause)) for clause in split_clauses(self.text))
+    def _clauses(self) -> tuple[tuple[frozenset[str], Stance, bool], ...]:
+        """The terms of each clause, its stance, and whether it denies."""
+        found = split_clauses(self.text)
+        return tuple(
+            (telling_terms(one), stance_of(one, following), is_denial(one))
+            for one, following in zip(found, [*found[1:], self.following], strict=True)
+        )
 
     @cached_property
     def ends_or_denies(self) -> bool:
@@ -130,9 +138,7 @@ class TextFigures:
         years = {int(each) for each in found if len(each) == 4 and each[:2] in ("19", "20")}
         since = {str(abs(self._written.year - year) - less) for year in years for less in (0, 1)}
         listed = {str(1 + len(_LISTED.findall(each[0]))) for each in _LIST.finditer(self.text)}
-        # A season may be of the year before or after.
-        near = {str(self._written.year + step) for step in (-1, 1)} if _SEASON.search(self.text.casefold()) else set()
-        return found | derived_numbers(self.text, found) | since | listed | near
+        return found | derived_numbers(self.text, found) | since | listed
 
     @cached_property
     def days(self) -> tuple[TimeRange, ...]:
@@ -332,7 +338,6 @@ _SAYS_WHICH_HALF = pattern_of(
 _AT_NIGHT = pattern_of(
     r"\b(?:morning|night|midnight|dawn|sunrise|woke|awake|a\.?m)\b|[早夜晨]|上午|天亮", re.IGNORECASE
 )
-_SEASON = pattern_of(r"\b(?:spring|summer|autumn|winter)\b|[春夏秋冬]")
 #: Names in a row, which a statement may count.
 _LIST = pattern_of(
     r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+"
@@ -678,7 +683,7 @@ def is_reversed(
     if takes_back(statement) and not is_denial(statement) and all(words_of_staying(each.text) for each in tops):
         return not any(sentence.ends_or_denies for source in sources for sentence in source.sentences)
     if is_denial(statement):
-        said = [sentence for source in sources for sentence in source.sentences if wanted & sentence.terms]
+        said = (sentence for source in sources for sentence in source.sentences)
         # True denials often say in other words what was not denied at all: "has not decided" for "I'll think about it".
         most = max(_share_of(statement, wanted, sentence) for sentence in tops)
         return most >= _NEARLY_ALL and not any(sentence.ends_or_denies for sentence in said)
@@ -713,10 +718,12 @@ def _letters_of(wanted: frozenset[str]) -> frozenset[str]:
     return frozenset(one for term in wanted for one in term if is_unspaced(one)) - _DENYING
 
 
-def weakest_stance(wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], of_companion: bool) -> Stance:
+def weakest_stance(
+    wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], *, of_companion: bool, denied: bool
+) -> Stance:
     """The strongest stance that the best sentences allow; of a plan only its own clauses are planned."""
     tops = [sentence for sentence, score in best if score == best[0][1]]
-    found = [sentence.stance_of(wanted) for sentence in tops]
+    found = [sentence.stance_of(wanted, denied=denied) for sentence in tops]
     if of_companion:
         # What the companion will do is a promise, whatever it depends on.
         found = [

@@ -89,18 +89,27 @@ class Figures:
 
     def bears_range(self, days: TimeRange) -> bool:
         """Whether written days follow from them."""
+        if days.days == 1 and (days.first.month, days.first.day) in self._of_either_calendar:
+            return True
         return is_among(days, self.days) or (bool(days.iso) and self._is_birth(days.iso))
+
+    @cached_property
+    def _of_either_calendar(self) -> frozenset[tuple[int, int]]:
+        """The months and days of what is said like 二月十二, unless the lunar calendar is named."""
+        if any(one.startswith(("农", "阴", "旧")) for one in self.lunar):
+            return frozenset()
+        return frozenset(_month_and_day(one) for one in self.lunar if not {"初", "廿"} & set(one))
 
     def bears_date(self, iso: str) -> bool:
         """Whether a date follows from them."""
         return is_among(range_of(iso), self.days) or self._is_birth(iso)
 
     def bears_number(self, forms: AbstractSet[str]) -> bool:
-        """Whether they contain one of the forms of a number, or a day of the year that it is."""
+        """Whether they contain one of the forms of a number, or a day of about the year that it is."""
         if not (self.numbers.isdisjoint(forms) and self._worked_out.isdisjoint(forms)):
             return True
         years = [int(each) for each in forms if len(each) == 4 and each[:2] in ("19", "20")]
-        return any(each.first.year <= year <= each.last.year for year in years for each in self.days)
+        return any(each.first.year - 1 <= year <= each.last.year + 1 for year in years for each in self.days)
 
     @cached_property
     def _worked_out(self) -> frozenset[str]:
@@ -123,7 +132,8 @@ class Figures:
     def holds_day(self, month: int, day: int) -> bool:
         """Whether they contain this day in any year, also as an end of a few days; of any month for ``month`` 0."""
         ends = (one for each in self.days if each.days < _WHOLE_MONTH for one in (each.first, each.last))
-        return any((month or one.month, day) == (one.month, one.day) for one in ends)
+        either = self._of_either_calendar
+        return (month, day) in either or any((month or one.month, day) == (one.month, one.day) for one in ends)
 
     def holds_month(self, month: int) -> bool:
         """Whether they contain this month, or a day in it, in any year."""

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
 from facts.cues import is_denial
 from facts.evidence import Sentence, telling_terms
 from language.calendar import MONTH_NAMES
-from language.numbers import asserted_numbers, derived_numbers, find_numbers, parse_number
+from language.numbers import derived_numbers, find_numbers, parse_number
 from language.sentences import split_clauses, split_sentences
 from language.words import terms
 
@@ -184,11 +183,6 @@ class Around:
         return _plain(self.text)
 
     @cached_property
-    def corrected(self) -> Sequence[_Corrected]:
-        """The numbers that somebody took back and excused themselves for."""
-        return [one for one in _corrections_in(self.plain) if _SORRY.search(one.before)]
-
-    @cached_property
     def _words(self) -> Mapping[str, int]:
         return Counter(_WORD.findall(self.text))
 
@@ -211,19 +205,16 @@ def _plain(text: str) -> str:
 
 def find_fault(
     statement: str,
-    subject: str,
     about: About,
     others: Collection[str],
     evidence: Sequence[Sentence],
     around: Around = _SILENCE,
-    said: str = "",
     quoted: Sequence[str] = (),
 ) -> str:
     """What is wrong with a statement that rests on these sentences; "" if no rule knows.
 
-    ``subject`` is whom it is about, by name; ``others`` are the names in it that are not the person's. ``said`` are
-    all sentences that it may rest on, ``around`` all messages of the conversation, ``quoted`` the very words that it
-    rests on.
+    ``others`` are the names in it that are not the person's, ``around`` all messages of the conversation, ``quoted``
+    the very words that it rests on.
     """
     if about == "companion":
         return ""
@@ -241,15 +232,9 @@ def find_fault(
     stated = statement.casefold()
     if around.text and any(claim.search(stated) and not cue.search(around.plain) for claim, cue in _GRAVE):
         return "unsaid"
-    if _is_corrected(statement, (*sentences, said), around):
+    if _is_miscounted(statement, sentences):
         return "number"
-    if _is_miscounted(statement, sentences) or any(_is_of_another_label(statement, each) for each in sentences):
-        return "number"
-    once = (
-        _is_bygone(statement, each, quoted, around) or _is_declined(statement, each.text, quoted, around)
-        for each in evidence
-    )
-    if any(once) or any(_is_the_wrong_one(statement, each) for each in quoted or sentences):
+    if any(_is_bygone(statement, each, quoted, around) for each in evidence):
         return "polarity"
     clauses = [_governing_clause(statement, each, quoted) for each in sentences]
     compared = any(map(_THAN_THE_SPEAKER.search, sentences))
@@ -260,7 +245,7 @@ def find_fault(
         and not (people or compared)
         and all(_is_of_another(statement, one, around) for one in clauses)
     )
-    return "subject" if of_another or _does_another(statement, subject, about, quoted or sentences) else ""
+    return "subject" if of_another else ""
 
 
 #: What says of another tells as much of the speaker: "seven minutes quicker than me", 比我大两岁.
@@ -296,48 +281,6 @@ def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around
     return True
 
 
-#: A clause that only says what is not so: "it's lilac, not pink", 是二中，不是七中.
-_NOT_THIS = pattern_of(
-    r"[,;–—-]\s?(?:and |but )?not (?:an? |the |in |at |on |my |for )?(?P<word>[\w'’-]+)(?=\s*(?:$|[,.;!?]))"
-    r"|(?<!是)(?:不是|并非)(?P<han>[\u4e00-\u9fff]{1,5})(?=$|[，。！；])",
-    re.IGNORECASE,
-)
-
-
-def _is_the_wrong_one(statement: str, words: str) -> bool:
-    """Whether a statement gives as so what the words set apart from what is so."""
-    stated = statement.casefold()
-    wrong = [(each["word"] or each["han"]).casefold() for each in _NOT_THIS.finditer(words)]
-    return not is_denial(statement) and any(
-        words.casefold().count(one) == 1 and re.search(rf"(?<![a-z]){re.escape(one)}(?![a-z])", stated) for one in wrong
-    )
-
-
-#: What offers something, and what declines it, of itself and of nothing else: "said no", not "said no to the car".
-_OFFERS = pattern_of(r"\b(?:offer|invit|ask|suggest)\w*|\bwants? (?:me|us)\b|[约让叫邀劝]|请(?!了?假)|说")
-_DECLINES = pattern_of(
-    r"\b(?:said no|told (?:him|her|them) no|turned (?:it|that|him|her|them) down|declined|refused|didn'?t (?:reply|answer|go|bother)|no thanks)(?=\W*$|[,.;!]|\s+(?:but|because|cos|though|politely|again)\b)"
-    r"|(?:说不用|说算了|没答应|没同意|拒绝|没[理回](?!来)|推掉|推了|没去|回绝|婉拒)了?[他她它]?们?了?(?=[^\u4e00-\u9fff]|$)"
-)
-_REFUSAL = pattern_of(r"\b(?:refus|declin|turn\w* (?:\w+ )?down|s(?:aid|ays) no|told \w+ no)|[推拒]|回绝|婉")
-#: Whoever declined may have come round.
-_ACCEPTS = pattern_of(
-    r"\b(?:then|later|eventually|finally|anyway|now|in the end|after all|still|did(?! ?n'?t)|do|doing|done|took|went|gave in|said yes|agreed|accepted|changed my mind|first|before)\b"
-    r"|后来|还是|最后|最终|结果|现在|如今|终于|去了|答应了|同意了|接受|先[说没]|又[去答同说]"
-)
-
-
-def _is_declined(statement: str, sentence: str, quoted: Sequence[str], around: Around) -> bool:
-    """Whether a statement gives as so what was only offered, and declined at once: "she offered, I said no"."""
-    clause = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
-    offered, *then = split_clauses(sentence[sentence.find(clause) :].casefold().replace("’", "'"))
-    declined = _DECLINES.search(" | ".join([offered, *then[:1]]))
-    says_so = _OFFERS.search(statement) or _REFUSAL.search(statement) or is_denial(statement)
-    if says_so or not (declined and _OFFERS.search(offered)):
-        return False
-    return not _ACCEPTS.search(_with_next(sentence, around).casefold())
-
-
 #: The characters behind a sentence in which what it says may be taken back.
 _NEXT = 150
 
@@ -346,91 +289,6 @@ def _with_next(sentence: str, around: Around) -> str:
     """A sentence with what was said right after it."""
     at = around.text.find(sentence)
     return around.text[at : at + len(sentence) + _NEXT] if at >= 0 else sentence
-
-
-_PARTED = pattern_of(r",(?!\d)|[;，；。、]| and | but | while ")
-#: What sets one number right by another.
-_TURNS_OUT = pattern_of(
-    r"\b(?:actually|turns? out|turned out|now|then|sorry|no)\b|结果|其实|现在|改|后来|不对|[涨降加减]"
-)
-
-
-def _is_of_another_label(statement: str, sentence: str) -> bool:
-    """Whether a number stands beside what the sentence gives another of the same size: "first 14,200, second 11,650"."""
-    stated = asserted_numbers(statement)
-    if len(stated) != 1 or _TURNS_OUT.search(sentence.casefold()):
-        return False
-    parts = [(telling_terms(part), asserted_numbers(part)) for part in _PARTED.split(sentence)]
-    with_one = [
-        (frozenset(one for one in words if not find_numbers(one)), numbers[0])
-        for words, numbers in parts
-        if len(numbers) == 1
-    ]
-    own = [words for words, forms in with_one if forms & stated[0]]
-    if len(own) != 1:
-        return False
-    wanted = telling_terms(statement)
-    size = float(min(stated[0], key=float))
-    others = [
-        words - own[0]
-        for words, forms in with_one
-        if not forms & stated[0] and size / 10 <= float(min(forms, key=float)) <= size * 10
-    ]
-    shared = frozenset().union(*others) if others else frozenset()
-    return bool(own[0] - shared) and wanted.isdisjoint(own[0]) and any(wanted & words for words in others)
-
-
-_AUXILIARY = frozenset(
-    """
-    am is are was were be been being has have had having do does did will would can could shall should may might must
-    not never just also still now always often usually already going to
-    """.split()  # noqa: SIM905 - a long list of strings is hard to read
-)
-#: Both do it, or it is done to the one who is named first.
-_TOGETHER = pattern_of(
-    r"\b(?:and|&) (?:i|me|we)\b|\b(?:i|me) and\b|\b(?:with|by|like|too|also|both|same|together|as well|either|neither|us|we|each other)\b|\bso (?:do|does|did|is|am|are|has|have|can)\b|\bas (?:do|does|did)\b",
-    re.IGNORECASE,
-)
-#: What two do to each other.
-_MUTUAL = pattern_of(
-    r"me?et|marr|dat(?:e|ing)|divorc|hug|kiss|argu|fight|fought|split|danc|kn[eo]w|chat|talk|sp[eo]|play|wed"
-)
-_BEFORE_A_DEED = pattern_of(r"[\w'’-]+")
-_BEHIND_BE = pattern_of(r"\b(?:was|were|been|being|got|is|are) (?=(?P<deed>[\w'’-]+))")
-
-
-def _does_another(statement: str, subject: str, about: About, quoted: Sequence[str]) -> bool:
-    """Whether the words give what a statement says somebody does to the speaker, or the reverse: "I work his Saturday"."""
-    if not subject.isascii() or not statement.startswith(subject) or " with " in statement:
-        return False
-    if any(map(_TOGETHER.search, quoted)):
-        return False
-    words = [each.casefold() for each in _BEFORE_A_DEED.findall(statement[len(subject) :])]
-    deed = next(
-        (each for each in words if each not in _AUXILIARY and not each.endswith("ly") and each not in ("'s", "s")), ""
-    )
-    wanted = terms(deed)
-    behind_be = (found["deed"] for found in _BEHIND_BE.finditer(statement.casefold()))
-    passive = not deed.endswith("ing") and any(word.startswith(deed) for word in behind_be)
-    if not wanted or passive or _MUTUAL.match(deed) or words[:1] in (["and"], ["'s"], ["s"], ["or"]):
-        return False
-    doers = set()
-    for said in quoted:
-        if '"' in said or "“" in said:
-            return False
-        spoken = _BEFORE_A_DEED.findall(said)
-        for at, word in enumerate(spoken):
-            if terms(word) == wanted:
-                before = [one for one in spoken[:at] if one.casefold() not in _AUXILIARY]
-                doers.add(before[-1] if before else "")
-    if not doers:
-        return False
-    rest = statement[len(subject) :]
-    if about == "other":
-        if all(one.istitle() and one in rest and one not in subject for one in doers):
-            return True
-        return all(re.match("i(?:['’](?:ll|ve|d|m))?$", one, re.IGNORECASE) for one in doers)
-    return all(re.match("(?:he|she|they)(?:['’]?(?:ll|ve|d|s|re))?$", one, re.IGNORECASE) for one in doers)
 
 
 #: Where somebody else's opinion ends, and what is so begins.
@@ -487,60 +345,6 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
-_FIGURE = r"(?<!\d)(?<!\d[.,:])\d{1,12}(?:[.,:]\d{1,12}){0,3}(?![.,:]?\d|\s?(?:[%％]|per ?cent))"
-_UNIT = (
-    r"(?:\s?(?P<{}>(?!(?:an?|the|it|its|i|as|but|and|or|not|is|was|per|of|in|on|at|for|to|from|so|any ?more)\b)[a-z]+"
-    r"|(?![不是而])[\u4e00-\u9fff]))?(?: (?:an?|per) [a-z]+)?的?"
-)
-_WRONG = rf"(?:\b(?:not|no longer)|(?<!是)不是)\s?[£$€]?(?P<wrong>{_FIGURE}){_UNIT.format('unit')}"
-#: A number that is taken back beside the right one: "145, not 155", "not 155, it's 145", 是145不是155.
-_CORRECTIONS = (
-    Guarded(
-        "not|no longer|不是",
-        rf"(?P<right>{_FIGURE}){_UNIT.format('other')}[\s,;.，；。—–-]*(?:(?:and|sorry|it's|i mean)[\s,]*)*{_WRONG}",
-    ),
-    Guarded(
-        "not|no longer|不是",
-        rf"{_WRONG}(?P<other>)[\s,;.，；。—–-]*(?:(?:but|it's|its|it is|it was|i mean|i meant|rather|actually|sorry|only|just"
-        rf"|that's|make it|而|其实|应该|是)[\s,，]*)*[£$€]?(?P<right>{_FIGURE})",
-    ),
-)
-#: What begins a correction of something said before.
-_SORRY = pattern_of(
-    r"\b(?:sorry|wait|oops|correction|meant|mistake|wrong|misremembered)\b|不对|错了|更正|不好意思|抱歉"
-)
-_SORRY_BEFORE = 30
-
-
-class _Corrected(NamedTuple):
-    """A number that is taken back in a text, what it counts, and what stands before."""
-
-    wrong: str
-    units: Collection[str]
-    before: str
-
-
-def _corrections_in(plain: str) -> Iterator[_Corrected]:
-    """The numbers that a text takes back and does not say again, of something else."""
-    for found in (each for pattern in _CORRECTIONS for each in pattern.all_in(plain)):
-        wrong, behind = found["wrong"], plain[found.end() :]
-        if found["right"] != wrong and not re.search(rf"(?<![\d.,:]){re.escape(wrong)}(?![.,:]?\d)", behind):
-            units = {one for one in (found["unit"], found["other"]) if one}
-            yield _Corrected(wrong, units, plain[max(0, found.start() - _SORRY_BEFORE) : found.start()])
-
-
-def _is_corrected(statement: str, sentences: Sequence[str], around: Around) -> bool:
-    """Whether a number of a statement was taken back, in its sentences or by who excuses themselves elsewhere."""
-    stated = [] if is_denial(statement) else asserted_numbers(statement)
-    own = (each for one in sentences for each in _corrections_in(_plain(one))) if stated else ()
-    for wrong, units, _ in (*own, *(around.corrected if stated else ())):
-        counted = re.search(rf"(?<!\d){re.escape(wrong)}(?!\d){_UNIT.format('unit')}", statement.casefold())
-        named = {one.removesuffix("s").replace("日", "号") for one in (*units, counted and counted["unit"]) if one}
-        if len(named) < 2 and any(wrong in forms for forms in stated):
-            return True
-    return False
-
-
 def _is_said_seldom(evidence: Sentence) -> bool:
     return _SAID_SELDOM.search(evidence.text) is not None and _DAILY.search(evidence.text.casefold()) is None
 
@@ -549,14 +353,16 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
     """Whether a number counts other things than in the sentences: "67th floor" from "third floor, 67 steps"."""
     stated = _counts(statement)
     said: dict[str, set[int]] = defaultdict(set)
-    for sentence in sentences:
-        for noun, numbers in _counts(sentence).items():
-            said[noun] |= numbers
+    for noun, numbers in (each for sentence in sentences if stated for each in _counts(sentence).items()):
+        said[noun] |= numbers
+    others = [numbers for noun, numbers in stated.items() if noun in said and not numbers & said[noun]]
+    if not others:
+        return False
     # "80 pages, I'm at 52" does not say what the 52 are.
     whole = " ".join(sentences).casefold()
     given = find_numbers(_COUNTED.sub(" ", whole)) | derived_numbers(whole, find_numbers(whole))
     bare = {int(each) for each in given if each.isdecimal()}
-    return any(noun in said and not numbers & (said[noun] | bare) for noun, numbers in stated.items())
+    return any(not numbers & bare for numbers in others)
 
 
 def _counts(text: str) -> Mapping[str, set[int]]:

@@ -41,16 +41,20 @@ OWN_NAMES = (Slot(PERSON, "name"), Slot(COMPANION, "name"))
 
 
 def stated_names(facts: Iterable[Fact]) -> Names:
-    """The names of person and companion from the current verified facts; the first one stated counts."""
-    stated = (fact for fact in facts if fact.current and fact.verified and fact.stance == "stated")
-    known = [fact for fact in stated if is_name(fact.value)]
-    called = (next((one.value for one in known if one.slot == slot), "") for slot in OWN_NAMES)
-    person, companion = called
-    return Names(person_called=person, companion_called=companion)
+    """The names of person and companion from the current verified facts; they are called by the first one stated."""
+    stated = [fact for fact in facts if fact.current and fact.verified and fact.stance == "stated"]
+    person, companion = (
+        tuple(
+            name for one in stated if one.slot == slot
+            for each in _BESIDE_NAME.split(one.value) if is_name(name := each.strip())
+        )
+        for slot in OWN_NAMES
+    )  # fmt: skip
+    return Names(person, companion, person_called="".join(person[:1]), companion_called="".join(companion[:1]))
 
 
-#: What ends a name: "Tom, at her flat most weekends", Tom (colleague).
-_BESIDE_NAME = pattern_of(r"[,;(，；（)）]")
+#: What ends a name: "Tom, at her flat most weekends", Tom (colleague), "Imogen, Immy".
+_BESIDE_NAME = pattern_of(r"[,;/(，、；（)）]")
 #: What somebody is to somebody else.
 BONDS = frozenset("partner child pet sibling parent friend colleague neighbour boss doctor".split())  # noqa: SIM905
 

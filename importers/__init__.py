@@ -14,7 +14,7 @@ there, prompts that follow one another within half an hour are one.
 """
 
 from importers.reading import ReadingOptions, RecognisedFile
-from importers.recognition import count_speakers, recognise_export
+from importers.recognition import recognise_export
 from language.instants import MachineZone
 
-__all__ = ["MachineZone", "ReadingOptions", "RecognisedFile", "count_speakers", "recognise_export"]
+__all__ = ["MachineZone", "ReadingOptions", "RecognisedFile", "recognise_export"]

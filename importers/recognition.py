@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -18,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from domain.errors import UsageError
-from domain.imports import HistoryFile, PastConversation, Unread
+from domain.imports import HistoryFile, Unread
 from importers import assistants, databases, gemini, memory_dumps, messengers, role_messages, text_chats
 from importers.databases import is_locked, open_readonly, tables_of
 from importers.export_files import (
@@ -113,15 +112,6 @@ def recognise_export(path: Path, options: ReadingOptions | None = None) -> list[
     if isinstance(found, str):
         raise UsageError(found, path=str(path))
     return [_make_file([found])]
-
-
-def count_speakers(file: HistoryFile) -> Mapping[str, int]:
-    """Of a chat between people: who speaks in it, and how often. Empty where the file says who is the person."""
-    found = (one for one in file.read() if isinstance(one, PastConversation))
-    said = Counter((one.by, one.speaker) for conversation in found for one in conversation.messages)
-    if any(by != "somebody" for by, _ in said):
-        return {}
-    return {speaker: count for (_, speaker), count in said.most_common()}
 
 
 # -- folders and archives

@@ -97,7 +97,7 @@ class Asking:
         # An answer that says that nothing is known knows all the same if it quotes something from memory.
         unknown = reply and any(contains_quotation(reply.text, templates.unknown) for templates in TEMPLATES.values())
         knows = reply is not None and (not unknown or bool(check_quotations(reply.text, found)))
-        self.last = MemoryAnswer(search.question, found, reply, knows)
+        self.last = MemoryAnswer(found, reply, knows)
         yield self.last
 
     # -- searching ---------------------------------------------------------------------------------------------

@@ -525,12 +525,13 @@ class Extraction:
 def names_of_both(known: Sequence[Fact], settings: Settings) -> Names:
     """Under which names the two are known, from the settings and from what is verified, and who else is."""
     known, words = [fact for fact in known if fact.verified], TEMPLATES.values()
-    named = [[one for one in known if one.slot == slot] for slot in OWN_NAMES]
-    person, companion = ([one.value for one in each] for each in named)
     stated = stated_names(known)
+    person, companion = ([one.value for one in known if one.slot == slot] for slot in OWN_NAMES)
+    person = [settings.user_name, *stated.person, *person, *(each.person for each in words)]
+    companion = [settings.companion_name, *stated.companion, *companion, *(each.companion for each in words)]
     return Names(
-        tuple(filter(None, [settings.user_name, *person, *(each.person for each in words)])),
-        tuple(filter(None, [settings.companion_name, *companion, *(each.companion for each in words)])),
+        tuple(filter(None, person)),
+        tuple(filter(None, companion)),
         frozenset(name for fact in known for name in _mentioned_names(fact)),
         stated.person_called,
         stated.companion_called,

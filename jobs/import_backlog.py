@@ -35,7 +35,6 @@ _LEAST = 2
 class BacklogRead:
     """A session of the past was read, all of it or a part."""
 
-    session_id: str
     whole: bool
 
 
@@ -58,7 +57,7 @@ class ImportBacklog:
                 return
             if whole:
                 self._past.end_reading(due[0])
-            yield BacklogRead(due[0].session_id, whole)
+            yield BacklogRead(whole)
             if not whole:
                 return
 

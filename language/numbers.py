@@ -11,9 +11,12 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 from domain.patterns import holds_any, pattern_of
 
+#: As many texts as a window and its drafts have.
+_TEXTS_CACHED = 1_024
 _HAN = {digit: value for value, same in enumerate(("零〇", "一", "二两俩", "三仨", *"四五六七八九")) for digit in same}
 _UNITS = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000}
 _SMALL = (
@@ -104,6 +107,7 @@ _TWO = pattern_of(r"\b(?:pair|twins?|both|couple|twice|fortnight|too(?= [a-z]{2,
 _EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里", re.IGNORECASE)
 
 
+@lru_cache(_TEXTS_CACHED)
 def find_numbers(text: str) -> frozenset[str]:
     """Every number that a text may mention, read generously: what a statement may be based on."""
     plain = _fold_case(text)
@@ -164,6 +168,7 @@ def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
     return younger.union(_plain_number(str(value)) for value in made)
 
 
+@lru_cache(_TEXTS_CACHED)
 def asserted_numbers(text: str) -> tuple[frozenset[str], ...]:
     """The numbers that a statement asserts, each as the set of forms that would support it.
 

@@ -85,7 +85,9 @@ def read_times(text: str, reference: date) -> tuple[TimeExpression, ...]:
     >>> read_times("What did I cook last May?", date(2026, 11, 20))[0].meant
     TimeRange(first=datetime.date(2026, 5, 1), last=datetime.date(2026, 5, 31), yearly=False, about=False)
     """
-    plain = _fold_case(text)
+    plain = text.lower().replace("’", "'")
+    if len(plain) != len(text):  # every place in it is a place in the text
+        plain = "".join(one.lower()[:1] or one for one in text).replace("’", "'")
     found: list[TimeExpression] = []
     present = {part for part in _NEEDED if part in plain}
     if not _SHORT_MONTH.search(plain):  # "Mara" is no March
@@ -96,7 +98,8 @@ def read_times(text: str, reference: date) -> tuple[TimeExpression, ...]:
         matches = list(rule.pattern.finditer(plain))
         for match in matches:
             found += _read_match(rule, match, reference)
-        plain = rule.pattern.sub(_blank, plain) if matches else plain
+        # The next rules do not see what this one read.
+        plain = rule.pattern.sub(lambda match: _READ * len(match[0]), plain) if matches else plain
     months = dict.fromkeys((*_A_MONTH.findall(text.lower()), *_ZH_A_MONTH.findall(text)))
     found = [_in_named_months(one, months, reference) for one in sorted(found, key=lambda one: one.start)]
     return tuple(_add_hours(plain, _join_weekdays(plain, found)))
@@ -221,17 +224,6 @@ def range_of(iso: str) -> TimeRange | None:
         return _month_of_year(*parts) if len(parts) == 2 else _whole_year(parts[0])
     except (ValueError, TypeError):
         return None
-
-
-def _fold_case(text: str) -> str:
-    """A text in lower case with plain apostrophes, of the same length."""
-    lower = text.lower().replace("’", "'")
-    return lower if len(lower) == len(text) else "".join(one.lower()[:1] or one for one in text).replace("’", "'")
-
-
-def _blank(match: re.Match[str]) -> str:
-    """What the next rules see in place of a match."""
-    return _READ * len(match[0])
 
 
 @dataclass(frozen=True, slots=True)

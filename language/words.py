@@ -307,7 +307,8 @@ _USED_AS_NAME = pattern_of(
 _OPENING = pattern_of(r"^\W*\w+")
 _CALLED = pattern_of(r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做|[全本大小真原]名|[外花]号)([\u4e00-\u9fff]{2})")
 _POSSESSED = pattern_of(r"['’]s?$")
-_CALENDAR = frozenset((*DAY_NAMES, *MONTH_NAMES, *(f"{day}s" for day in DAY_NAMES)))
+_FEASTS = ("christmas", "easter", "thanksgiving", "halloween")
+_CALENDAR = frozenset((*DAY_NAMES, *MONTH_NAMES, *(f"{day}s" for day in DAY_NAMES), *_FEASTS))
 
 
 def names_in(text: str, *, opening: bool = True) -> Iterator[str]:

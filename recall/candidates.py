@@ -123,8 +123,11 @@ class MessageTable:
             return
         self._snapshot = self._session_ends = None
         start, end = self._size, self._size + len(messages.seq)
-        while end > len(self._room["seq"]):
-            self._room = {name: np.concatenate([column, np.zeros_like(column)]) for name, column in self._room.items()}
+        if end > (room := len(self._room["seq"])):
+            more = max(end - room, room)
+            self._room = {
+                name: np.concatenate([column, np.zeros(more, column.dtype)]) for name, column in self._room.items()
+            }
         for name, column in messages._asdict().items():
             self._room[name][start:end] = column
         self._size = end
@@ -194,7 +197,9 @@ class MessageTable:
 
     def _link_rows(self, new: Numbers) -> None:
         """Link new rows to the adjacent ones in their sessions: first as if each session were new, then the others."""
-        ordered = new[np.lexsort((self._position[new], self.session[new]))]
+        session, position = self.session[new], self._position[new]
+        later = (np.diff(session) > 0) | ((np.diff(session) == 0) & (np.diff(position) > 0))
+        ordered = new if later.all() else new[np.lexsort((position, session))]
         is_first = np.diff(self.session[ordered], prepend=-1) != 0
         starts = np.flatnonzero(is_first)
         ends = np.append(starts, len(ordered))[1:]

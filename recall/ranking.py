@@ -81,7 +81,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Scores (P,) of the messages, (S,) of the sessions, and what each part gave each message."""
+    """Scores (P,) of the messages, (S,) of the sessions, and what each part gave each message.
+
+    The score of a message is how far it is above the mean of its pool, as it would be if the person had said half of
+    it: in a history without replies, that the person said something does not tell messages apart, and still counts.
+    """
 
     messages: Floats
     sessions: Floats
@@ -94,6 +98,9 @@ def rank(evidence: Evidence) -> Ranked:
     parts = score_parts(evidence, weights)
     weighted = {name: weights[name] * part for name, part in parts.items() if name in weights}
     scores: Floats = sum(weighted.values(), np.zeros(len(evidence.lengths), np.float32))
+    if len(scores):
+        by_one = evidence.by_user - evidence.by_assistant
+        scores = scores - (scores - np.float32(weights.get("by_user", 0.0) / 2) * by_one).mean()
     # A session is as good as its best message, and better for its summary.
     sessions = z(_best_of_sessions(scores, evidence.of_session, len(evidence.later)))
     for summary in (evidence.summary_words, evidence.summary_similarity):
@@ -104,9 +111,8 @@ def rank(evidence: Evidence) -> Ranked:
 
 def level(ranked: Ranked) -> Ranked:
     """The scores of one of several questions, scaled so that each question's best is equally far above its mean."""
-    messages, sessions = ranked.messages, ranked.sessions
-    above = float(messages.max() - messages.mean()) if len(messages) else 0.0
-    return replace(ranked, messages=messages / above, sessions=sessions / above) if above > 0.0 else ranked
+    best = float(ranked.messages.max(initial=0.0))
+    return replace(ranked, messages=ranked.messages / best, sessions=ranked.sessions / best) if best > 0.0 else ranked
 
 
 def score_parts(e: Evidence, wanted: Collection[str] | None = None) -> dict[str, Floats]:

@@ -18,7 +18,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from domain import errors
-from domain.indexes import WORD_TABLES
 from domain.recollection import MissingPart, RecallLimits, RecallRequest, Recollection
 from language.forget_requests import Reading
 from language.references import resolve_references
@@ -61,7 +60,7 @@ _INPUTS_KEPT = 16
 #: The most tokens where nothing seems to answer a question about oneself.
 _LITTLE_TOKENS = 300
 #: The share of the best score below which nothing is recalled for a message of a kind that seldom needs memory.
-_BEST_SHARE = 0.45
+_BEST_SHARE = 0.4
 #: Tokens of a prompt for each indexed word, including stop words and punctuation, rather too many.
 _TOKENS_A_WORD = 2.5
 
@@ -218,7 +217,7 @@ class OwnMemories:
         """
         of, table = self._archive, self._table or MessageTable()  # another thread may put it away meanwhile
         state = of.messages.generation, of.archive.has_any, of.sessions.has_clients
-        rows = (partial(of.index.words.rows, table) for table in WORD_TABLES)
+        rows = (lambda: of.index.words.rows("summary")), (lambda: of.index.words.rows("fact"))
         new = partial(of.messages.columns_after, table.last_seq, _AT_ONCE)
         near = [partial(self._vectors.search, kind="summary", exclude_session="", limit=1)] if self._vectors else []
         summaries = partial(of.summaries.sessions_after, max(table.summaries, default=0))

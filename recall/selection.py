@@ -7,7 +7,7 @@ looked for. A long turn is cut to what was found in it; a neighbour comes along 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -124,17 +124,6 @@ class _Laid:
     cost: Mapping[int, int]
 
 
-def cut(scores: Sequence[float], count: int, *, share: float) -> int:
-    """How many scores, best first, are kept: at most ``count``, none below ``share`` of the best.
-
-    Scores are above zero for what stands out at all.
-    """
-    if not scores:
-        return 0
-    floor = scores[0] * share
-    return sum(score >= floor for score in scores[:count])
-
-
 @dataclass(frozen=True)
 class Selector:
     """Reads what is selected from the archive; what is no longer there is left out.
@@ -187,30 +176,33 @@ class Selector:
     def _best_messages(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The rows of the best turns, best first; each counts with the question that found it best.
 
-        A score counts by how far it stands above the mean of its pool, so that those of two questions compare. What
-        the input found alone beside what came before it counts a little more: what both find is the likelier.
+        What the input found alone beside what came before it counts a little more: what both find is the likelier.
+        With ``cutting``, none is below the ``share`` of the best. What the input found alone is measured by the best of
+        that, for what came before may be of another matter. The best turn for each name in the input is never cut: a
+        message may be about several.
         """
         best: dict[int, _Best] = {}
-        above = [
-            found.ranked.messages - (found.ranked.messages.mean() if len(found.ranked.messages) else 0)
-            for found in searches
-        ]
-        for found, scores in zip(searches, above, strict=True):
-            rows = found.searched.pool.rows
+        for found in searches:
+            rows, scores = found.searched.pool.rows, found.ranked.messages
             first = scores.argsort(kind="stable")[::-1][: self.limits.messages]
             for row, score, at in zip(rows[first].tolist(), scores[first].tolist(), first.tolist(), strict=True):
                 known = best.get(row)
                 best[row] = known if known and known.score >= score else _Best(score, found, at)
-        for found, scores in zip(searches, above, strict=True) if len(searches) > 1 else ():
+        for found in searches if len(searches) > 1 else ():
+            scores = found.ranked.messages
             rows = found.searched.pool.rows.tolist() if found.searched.asked.alone else []
             for row, at in {row: at for at, row in enumerate(rows) if row in best}.items():
                 score, where, place = best[row]
                 best[row] = _Best(score + _BOTH * float(scores[at]), where, place)
-        order = sorted(best, key=lambda row: (-best[row].score, self._place_of(row)))
-        count = self.limits.messages
-        if self.cutting:
-            count = cut([best[row].score for row in order], count, share=self.limits.share)
-        return {row: best[row] for row in order[:count]}
+        order = sorted(best, key=lambda row: (-best[row].score, self._place_of(row)))[: self.limits.messages]
+        weak = set[int]()
+        for found in searches if self.cutting else ():
+            own = [row for row in order if best[row].found is found]
+            measure = own if found.searched.asked.alone else order
+            weak.update(row for row in own if best[row].score < self.limits.share * best[measure[0]].score)
+        for found in searches if weak else ():
+            weak.difference_update(_named(found, order))
+        return {row: best[row] for row in order if row not in weak}
 
     def read_ahead(self, searches: Sequence[RankedSearch], also: Sequence[int]) -> None:
         """Read what ``select`` mostly reads, and the messages ``also``; for ``Database.ahead``."""
@@ -333,6 +325,17 @@ class Selector:
                 left, left_with_marks = left - cost_alone(one.text), left_with_marks - _cost_of_summary(one)
                 kept.append(one)
         return tuple(kept)
+
+
+def _named(found: RankedSearch, order: Sequence[int]) -> Iterator[int]:
+    """Of turns in their order, the first with each name in an input that was read alone."""
+    searched = found.searched
+    if not searched.asked.alone or searched.asked.names.isdisjoint(searched.terms):
+        return
+    place = {row: at for at, row in enumerate(searched.pool.rows.tolist())}
+    for term, counts in zip(searched.terms, searched.pool.counts, strict=True):
+        if term in searched.asked.names:
+            yield from [row for row in order if row in place and counts[place[row]]][:1]
 
 
 def fit_budget(found: Iterable[_Memory], cost: Callable[[_Memory], int], budget: int) -> list[_Memory]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from domain.tree import Chapter, Member, NewChapter, Node, Page
+from domain.tree import Chapter, Member, Node, Page
 from storage.engine import EACH, Database, Row, Stamp, Transaction
 
 _NODE = (
@@ -183,7 +183,7 @@ class Chapters:
 
     def add(self, height: int, members: Sequence[Member], text: str, session_id: str = "") -> bool:
         """Store a chapter over these. False, and nothing, when one of them is not as it was read, or is in another."""
-        new = NewChapter(self._stamp.new_id(), height, members, text, session_id)
+        text_id, names = self._stamp.new_id(), [one.name for one in members]
         with self._database.write() as tx:
             free = {one.name: one for one in self.ungrouped(height, session_id)}
             as_read = all(one.name in free and free[one.name].text_id == one.text_id for one in members)
@@ -191,26 +191,21 @@ class Chapters:
                 return False
             number, now = tx.next("chapter"), self._stamp.now()
             columns = "(seq, text_id, session_id, height, text, stored_at) VALUES (?, ?, ?, ?, ?, ?)"
-            tx.do(f"INSERT INTO chapter {columns}", number, new.text_id, session_id or None, height, text, now)
-            self._put_into(tx, number, new)
+            tx.do(f"INSERT INTO chapter {columns}", number, text_id, session_id or None, height, text, now)
+            table, key, column = "session", "session_id", "chapter"
+            if height > 1:
+                table, key, column = "chapter", "text_id", "parent"
+            elif session_id:
+                table, key = "conversation", "text_id"
+            tx.many(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", [(number, name) for name in names])
             # A chapter begins with the visits of what is under it.
             tx.do(
                 "INSERT INTO visit (text_id, visit_count, last_visit)"
                 " SELECT CAST(? AS TEXT), sum(visit_count), max(last_visit)"
                 f" FROM visit WHERE text_id IN {EACH} HAVING max(last_visit) > 0",
-                new.text_id, [one.name for one in new.members],
+                text_id, names,
             )  # fmt: skip
         return True
-
-    @staticmethod
-    def _put_into(tx: Transaction, number: int, new: NewChapter) -> None:
-        table, key, column = "session", "session_id", "chapter"
-        if new.height > 1:
-            table, key, column = "chapter", "text_id", "parent"
-        elif new.session_id:
-            table, key = "conversation", "text_id"
-        members = [(number, one.name) for one in new.members]
-        tx.many(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", members)
 
     def rebuild(self, text_id: str, members: Sequence[Member], text: str) -> bool:
         """Give a chapter its text again. False, and nothing, when what it is made from is not as it was read."""

@@ -164,7 +164,7 @@ def _word_pattern(name: str) -> re.Pattern[str]:
 class FactCounts:
     """The number of notes, current and past facts, and unread messages; how many of the current are ``quoted`` only.
 
-    ``inferred`` ones are counted alone.
+    Inferred ones are not counted.
     """
 
     notes: int
@@ -172,7 +172,6 @@ class FactCounts:
     past: int
     unread: int
     quoted: int = 0
-    inferred: int = 0
 
     @property
     def facts(self) -> int:
@@ -320,11 +319,11 @@ class Facts:
 
     def count_all(self) -> FactCounts:
         """How many notes and facts there are, and how many messages were not read yet."""
-        facts = f"(SELECT count(*) FROM fact f WHERE f.window_id <> ''{{}} AND {{}} ({_INFERRED}))"
+        facts = f"(SELECT count(*) FROM fact f WHERE f.window_id <> ''{{}} AND NOT ({_INFERRED}))"
         unread = f"(SELECT count(*) FROM conversation c WHERE {UNREAD})"
-        current, past = facts.format(_WHICH[True], "NOT"), facts.format(_WHICH[False], "NOT")
-        quoted, inferred = facts.format(f"{_WHICH[True]} AND f.verified = 0", "NOT"), facts.format(_WHICH[True], "")
-        query = f"SELECT (SELECT count(*) FROM note), {current}, {past}, {unread}, {quoted}, {inferred}"
+        current, past = facts.format(_WHICH[True]), facts.format(_WHICH[False])
+        quoted = facts.format(f"{_WHICH[True]} AND f.verified = 0")
+        query = f"SELECT (SELECT count(*) FROM note), {current}, {past}, {unread}, {quoted}"
         return FactCounts(*(int(count) for count in self.database.run(query)[0]))
 
     def events_of(self, fact: str) -> list[FactEvent]:

@@ -393,7 +393,7 @@ class Imports:
     def due_sessions(self, most: int = 1) -> list[DueSession]:
         """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
         query = (
-            "SELECT i.session_id, i.messages, i.due FROM imported_session i"
+            "SELECT i.session_id, i.due FROM imported_session i"
             f" JOIN session s ON s.session_id = i.session_id WHERE {_DUE} ORDER BY {_ORDER} LIMIT ?"
         )
         return [DueSession(*row) for row in self._database.run(query, most)]

@@ -374,7 +374,7 @@ def test_p12_the_next_chat_goes_on_where_the_last_one_was_whatever_was_said_besi
 
 
 #: How often a program is killed, each after so many more messages of every one; ``make torture`` kills more.
-KILLS, BETWEEN = int(os.environ.get("TOGETHER_KILLS", "3")), 2
+KILLS, BETWEEN = int(os.environ.get("TOGETHER_KILLS", "2")), 2
 Saying = tuple["subprocess.Popen[Any]", Callable[[str], object]]
 
 

@@ -20,7 +20,7 @@ from domain.workers import CancelToken
 from interfaces.messages import Words
 from interfaces.terminal.arguments import ImportOrder
 from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.commands.erased import ErasedQuestion
+from interfaces.terminal.commands.forget import ErasedQuestion
 from interfaces.terminal.line_source import Reader
 from interfaces.terminal.screen import Meaning, Screen
 from interfaces.terminal.session_view import format_local

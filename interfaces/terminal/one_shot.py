@@ -340,7 +340,7 @@ def _restore_from(backup: Path, program: Program) -> Exit:
 
 def _leaving_out_erased(program: Program, path: Path) -> Prepare:
     """What a copy of the memory goes through before it takes its place: the person is asked about what was erased."""
-    from interfaces.terminal.commands.erased import ErasedQuestion
+    from interfaces.terminal.commands.forget import ErasedQuestion
 
     screen = program.make_screen(program.streams.stdout)
     ask = ErasedQuestion(program.words, screen, _reader(program, screen), with_erased=program.options.with_erased)

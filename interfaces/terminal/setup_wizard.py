@@ -34,34 +34,26 @@ class _BrokenOffError(Exception):
     """The person left the questions."""
 
 
-@dataclass(frozen=True)
-class _Answers:
-    """What is to be written, by the names of settings, and the first self persona."""
-
-    values: dict[str, str]
-    persona: str
-
-
 def run_setup(context: CommandContext, argument: str) -> Next:
     """``/setup``."""
     context.tell("setup.title", "title")
     context.begin_work()
     try:
-        answers = _Wizard(context).run_questions()
+        values, persona = _Wizard(context).run_questions()
     except (_BrokenOffError, errors.Interrupted):
         context.tell("unchanged")
         return None
     path = context.settings.env_file
     try:
-        write_settings(path, answers.values, context.words.language)
+        write_settings(path, values, context.words.language)
     except errors.StorageError as error:
         context.tell("setup.failed", "trouble", path=path, reason=error)
         return None
-    if answers.persona:
-        context.memory.personas.write("self", answers.persona, "setup")
+    if persona:
+        context.memory.personas.write("self", persona, "setup")
     context.tell("setup.written", "good", path=path)
     # Settings of the environment go before those of the file.
-    stronger = [name for name, value in answers.values.items() if context.environment.get(name, value) != value]
+    stronger = [name for name, value in values.items() if context.environment.get(name, value) != value]
     if stronger:
         context.tell("setup.environment", "warning", names=", ".join(stronger))
     return Restart()
@@ -82,8 +74,8 @@ class _Wizard:
     def __init__(self, context: CommandContext) -> None:
         self._context = context
 
-    def run_questions(self) -> _Answers:
-        """All answers. Raises _BrokenOffError."""
+    def run_questions(self) -> tuple[dict[str, str], str]:
+        """What is to be written, by the names of settings, and the first self persona. Raises _BrokenOffError."""
         provider, answered = self._ask_server()
         server, names = self._list_models(provider, answered)
         server = self._find_answering(replace(server, model=self._ask_model(provider, names)), names)
@@ -97,7 +89,7 @@ class _Wizard:
         now = "on" if self._context.settings.greeting else "off"
         refused = is_no(answer := self._ask_line("setup.greeting_ask", now=now))
         values["GREETING"] = "off" if refused else "on" if is_yes(answer) else now
-        return _Answers(values, said)
+        return values, said
 
     def _ask_line(
         self,

@@ -224,7 +224,8 @@ CREATE TABLE embedding (
 );
 -- In the row as long as it has room there: searching them all then takes a third of the time.
 ALTER TABLE embedding ALTER vector SET STORAGE MAIN;
-CREATE INDEX embedding_of_kind ON embedding (person, model, kind, cell);
+-- The kind comes first: else a plan made while there are no statistics may look for one text among all of a model.
+CREATE INDEX embedding_of_kind ON embedding (person, kind, model, cell);
 
 -- Where a person has many messages, their vectors are in cells, and only the nearest cells are searched (`vectors.py`).
 -- The centroid of a cell is the mean of what is in it; 0 is no cell, and always searched.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from domain.indexes import MARKS, Postings, WordTable
 from storage.engine import EACH, Database, Transaction
@@ -22,10 +23,11 @@ _ADD = (
     "INSERT INTO posting (shelf, term, block, n, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT (shelf, term, block)"
     " DO UPDATE SET n = posting.n + excluded.n, data = posting.data || excluded.data"
 )
-#: Of a term that is in too many rows only the number, not the postings.
+#: Of each term the blocks, how many entries each has, and all entries; none of these where it is in too many rows.
 _READ = (
-    "SELECT p.term, p.block, CASE WHEN p.total <= ? THEN p.data END FROM (SELECT term, block, data, sum(n) OVER"
-    f" (PARTITION BY term) AS total FROM posting WHERE shelf = ? AND term IN {EACH}) AS p"
+    "SELECT term, CASE WHEN sum(n) <= ? THEN array_agg(block) END, CASE WHEN sum(n) <= ? THEN array_agg(n) END,"
+    " CASE WHEN sum(n) <= ? THEN string_agg(data, '') END"
+    f" FROM posting WHERE shelf = ? AND term IN {EACH} GROUP BY term"
 )
 
 
@@ -90,22 +92,21 @@ class PostgresWords:
         import numpy as np
 
         keys = {_key_of(term): term for term in terms}
-        rows = self._database.run(_READ, cap, table, list(keys))
-        common = {term for term, _, data in rows if data is None}
-        rare = [key for key in keys if key not in common]
-        place = {key: at for at, key in enumerate(rare)}
-        parts = [(place[term], block, data) for term, block, data in rows if data is not None]
+        rows = self._database.run(_READ, cap, cap, cap, table, list(keys))
+        found: dict[str, Sequence[Any]] = {key: ([], [], b"") for key in keys} | {row[0]: row[1:] for row in rows}
+        rare = [key for key in keys if found[key][0] is not None]
         # All terms at once: one after another costs ten times as much.
-        entries = np.frombuffer(b"".join(data for _, _, data in parts), dtype="<u2").astype(np.int64)
-        firsts = np.array([part[:2] for part in parts], np.int64).reshape(-1, 2)
-        of, blocks = np.repeat(firsts, [len(data) // 2 for _, _, data in parts], axis=0).T
+        entries = np.frombuffer(b"".join(found[key][2] for key in rare), dtype="<u2").astype(np.int64)
+        numbers, counted = ([one for key in rare for one in found[key][at]] for at in (0, 1))
+        blocks = np.repeat(np.array(numbers, np.int64), counted)
+        ends = np.cumsum([len(found[key][2]) // 2 for key in rare], dtype=np.int64)
+        of = np.searchsorted(ends, np.arange(len(entries)), side="right")
         seqs = blocks * _BLOCK + (entries & (_BLOCK - 1))
         order = np.lexsort((seqs, of))
         seqs, counts = seqs[order], (entries >> _PLACE_BITS)[order]
-        ends = np.cumsum(np.bincount(of, minlength=len(rare))).tolist()
         return {
             keys[key]: Postings(seqs[begin:end], counts[begin:end])
-            for key, begin, end in zip(rare, [0, *ends], ends, strict=False)
+            for key, begin, end in zip(rare, [0, *ends.tolist()], ends.tolist(), strict=False)
         }
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from itertools import chain, count, starmap
 from pathlib import Path
@@ -38,12 +38,18 @@ if TYPE_CHECKING:
     from domain.indexes import Half, Vector
 
     Floats = npt.NDArray[np.float32]
+    Numbers = npt.NDArray[np.int64]
     Halves = npt.NDArray[np.float16]
 
 _TABLE = "vectors"
 #: Numbers (rows times dimension) in memory of a type at the most: 192 MB, searched in some 5 ms. That is 125,000
 #: rows of 384 numbers; finding 300 of them on the disk takes three times as long and misses some.
 _MOST_IN_MEMORY = 48_000_000
+#: With more numbers than this only the rows whose numbers have most signs in common with those of a query are compared
+#: by their cosines: so many for each row that is wanted, but no fewer than for so many. Of the 200 nearest of 100,000
+#: real texts this finds 99.9 % in half the time, and all of the ten nearest.
+_MOST_COMPARED = 16_000_000
+_FOR_EACH, _FEW = 20, 200
 
 _KINDS: tuple[Kind, ...] = ("conversation", "summary")
 
@@ -402,6 +408,8 @@ class InMemoryRows:
         self._names: list[str] = []
         self._session = np.zeros(64, np.int32)
         self._vectors = np.zeros((64, dimension), np.float32)
+        #: (numbers / 64, rows) whether each number is above 0, a bit each.
+        self._signs = _as_bits(self._vectors > 0)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -421,6 +429,7 @@ class InMemoryRows:
             places = _number(text_ids, self._ids, self._place)
             self._session[places] = _number(session_ids, self._names, self._sessions)
             self._vectors[places] = vectors
+            self._signs[:, places] = _as_bits(vectors > 0)
 
     def reserve(self, count: int) -> None:
         """Room for so many rows more, so that none is moved when they come."""
@@ -439,32 +448,53 @@ class InMemoryRows:
                     self._ids[place], self._place[last] = last, place
                     self._session[place] = self._session[len(self._ids)]
                     self._vectors[place] = self._vectors[len(self._ids)]
+                    self._signs[:, place] = self._signs[:, len(self._ids)]
 
     def search(self, queries: Floats, exclude_session: str | None, limit: int) -> list[list[lance.Found]]:
         """For each of the queries (Q, D): (text_id, session_id, cosine), best first; equals in the order of their ids.
 
-        The rows are read once for all of them: reading them is what takes the time.
+        Few rows are read once for all of them: reading them is what takes the time.
         """
         every: list[list[lance.Found]] = []
         with self._lock:
             count = len(self._ids)
-            # Not ``@``, which takes all cores and waits for the slowest of them: on a busy machine many times as long.
-            rows = self._vectors[:count, None] if len(queries) > 1 else self._vectors[:count]
-            hidden = self._sessions.get(exclude_session or "")
-            for cosines in np.ascontiguousarray(np.vecdot(rows, queries).reshape(count, len(queries)).T):
-                if hidden is not None:
-                    cosines[self._session[:count] == hidden] = -np.inf
-                best = np.argpartition(cosines, -limit)[-limit:] if limit < count else np.arange(count)
+            hidden = self._session[:count] == self._sessions.get(exclude_session or "", -1)
+            for rows, cosines in self._compare(queries, hidden, _FOR_EACH * max(limit, _FEW)):
+                best = np.argpartition(cosines, -limit)[-limit:] if limit < len(cosines) else np.arange(len(cosines))
                 best = best[cosines[best] > -np.inf]
                 best = best[np.argsort(-cosines[best], kind="stable")]
-                near = cosines[best]
-                ids = map(self._ids.__getitem__, best.tolist())
-                sessions = map(self._names.__getitem__, self._session[best].tolist())
+                near, places = cosines[best], rows[best]
+                ids = map(self._ids.__getitem__, places.tolist())
+                sessions = map(self._names.__getitem__, self._session[places].tolist())
                 found = list(zip(ids, sessions, near.tolist(), strict=True))
                 if (near[1:] == near[:-1]).any():
                     found.sort(key=lambda row: (-row[2], row[0]))
                 every.append(found)
         return every
+
+    def _compare(self, queries: Floats, hidden: npt.NDArray[np.bool_], likely: int) -> Iterator[tuple[Numbers, Floats]]:
+        """For each query rows, and their cosines: all that are not ``hidden``, or about so many that are ``likely``.
+
+        Signs say little of vectors that are mostly zeros: of hashed words all are compared.
+        """
+        count, size = len(hidden), np.abs(queries)
+        # Not ``@``, which takes all cores and waits for the slowest of them: on a busy machine many times as long.
+        if self._vectors.shape[1] * count <= _MOST_COMPARED or np.count_nonzero(queries) < queries.size / 2:
+            rows = self._vectors[:count, None] if len(queries) > 1 else self._vectors[:count]
+            for cosines in np.ascontiguousarray(np.vecdot(rows, queries).reshape(count, len(queries)).T):
+                cosines[hidden] = -np.inf
+                yield np.arange(count), cosines
+            return
+        large = _as_bits(size > size.mean(axis=1, keepdims=True))  # these count twice
+        for query, *masks in zip(queries, _as_bits(queries > 0).T, large.T, strict=True):
+            far = np.zeros(count, np.uint16)
+            for bits, sign, twice in zip(self._signs[:, :count], *masks, strict=True):
+                differing = bits ^ sign
+                far += np.bitwise_count(differing)
+                far += np.bitwise_count(differing & twice)
+            at_most = np.searchsorted(np.bincount(far[~hidden]).cumsum(), likely)
+            near = np.flatnonzero((far <= at_most) & ~hidden)
+            yield near, np.vecdot(self._vectors[near], query)
 
     def _make_room(self, more: int) -> None:
         """Room grows by doubling; what is not used yet takes no memory, since no one writes to it."""
@@ -473,7 +503,15 @@ class InMemoryRows:
             room = max(count + more, 2 * len(self._session))
             session, vectors = np.zeros(room, np.int32), np.zeros((room, self._vectors.shape[1]), np.float32)
             session[:count], vectors[:count] = self._session[:count], self._vectors[:count]
-            self._session, self._vectors = session, vectors
+            signs = np.zeros((len(self._signs), room), np.uint64)
+            signs[:, :count] = self._signs[:, :count]
+            self._session, self._vectors, self._signs = session, vectors, signs
+
+
+def _as_bits(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
+    """(D / 64, N) the flags of N vectors (N, D)."""
+    packed = np.packbits(flags, axis=1)
+    return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64).T
 
 
 def _number(wanted: Sequence[str], names: list[str], numbers: dict[str, int]) -> list[int]:

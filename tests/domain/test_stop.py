@@ -44,7 +44,7 @@ def test_a_signal_handler_may_set_it_whatever_its_thread_is_doing_with_it():
         while len(heard) < 200:
             with stop.calling(lambda: None):
                 stop.wait(0.0001)
-            stop.clear()
+            stop.is_set = False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -68,5 +68,5 @@ def test_looking_at_it_raises_once_it_is_set():
     stop.set()
     with pytest.raises(errors.Interrupted):
         stop.check()
-    stop.clear()
+    stop.is_set = False
     stop.check()

@@ -546,6 +546,21 @@ def test_what_takes_place_with_the_person_is_open(text: str, quote: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("text", "due", "precision"),
+    [
+        ("My exam is on Friday at half past nine.", "2026-11-20T09:30", "time"),
+        ("我周五上午9点半考试。", "2026-11-20T09:30", "time"),
+        ("My exam is on Friday evening.", "2026-11-20", "day"),
+        ("我周五晚上考试。", "2026-11-20", "day"),
+    ],
+)
+def test_an_hour_is_known_where_the_words_name_one_and_not_from_a_part_of_the_day(
+    text: str, due: str, precision: str
+) -> None:
+    assert [(one.due_from, one.precision) for one in said(text)] == [(due, precision)]
+
+
+@pytest.mark.parametrize(
     ("text", "kind", "quotes", "found"),
     [
         ("I have the dentist on Wednesday and my driving test on Friday.", "event",

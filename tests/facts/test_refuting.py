@@ -236,10 +236,19 @@ def test_a_no_turns_nothing_round_that_says_no_itself_or_what_is_so_behind_it(sa
     assert fact.stance == "stated"
 
 
-def test_a_laugh_about_a_last_clause_makes_no_joke_of_the_others() -> None:
-    said = talk("2025-05-17", "my sister is expecting again, due in march, pls dont tell anyone haha")
-    (fact,) = checked(fact_draft("Mara's sister is expecting again.", 1), said).facts
-    assert fact.stance == "stated"
+@pytest.mark.parametrize(
+    ("said", "statement", "stance"),
+    [
+        ("my sister is expecting again, due in march, pls dont tell anyone haha", "Mara's sister is expecting again.", "stated"),
+        ("My dad has no idea yet, he will break my leg, just kidding, he'll moan", "Mara's dad has no idea yet.", "stated"),
+        ("我爸还不知道呢，知道了得打断我腿，开玩笑的，顶多骂两句", "Mara的爸爸还不知道。", "stated"),
+        ("我爸还不知道呢，知道了得打断我腿，开玩笑的，顶多骂两句", "Mara的爸爸要打断Mara的腿。", "joked"),
+        ("I'm off to Mars, haha", "Mara is off to Mars.", "joked"),
+    ],
+)  # fmt: skip
+def test_a_laugh_about_one_clause_makes_no_joke_of_the_others(said: str, statement: str, stance: str) -> None:
+    (fact,) = checked(fact_draft(statement, 1), talk("2025-05-17", said)).facts
+    assert fact.stance == stance
 
 
 @pytest.mark.parametrize(
@@ -269,9 +278,12 @@ def test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote(said: str, sta
         (["My daughter is moving back from Lyon."], "Mara's daughter is moving back from Lyon.",
          {"subject": "Mara's daughter", "about": "other"}, ""),
         (["今天我女儿五岁了。"], "陈默的女儿五岁了。", {"subject": "陈默的女儿", "about": "other"}, ""),
-        (["They asked 300 for the sofa and 90 for the lamp."], "Mara would pay 300 for the lamp.", {}, "number"),
-        (["沙发三百，台灯九十。"], "陈默的台灯三百。", {"subject": "陈默"}, "number"),
         (["They asked 300 for the sofa and 90 for the lamp."], "The lamp was 90.", {}, ""),
+        (["Dropped Spanish at xmas."], "Mara dropped Spanish at Christmas 2025.", {}, ""),
+        (["最后一天？二月十二。"], "陈默的最后一天是2027年2月12日。", {"subject": "陈默"}, ""),
+        (["老板想让我去上海，我才不去。"], "陈默不去上海。", {"subject": "陈默"}, ""),
+        (["Hi.", "> Nothing on the 5th?", "Nope, day off."], "Mara has no gig on 5 June 2026.", {}, ""),
+        (["I've got to cry on cue.", "> Can you?", "Not yet."], "Mara cannot cry on cue yet.", {}, ""),
         (["I used to take two of them, now it's three."], "Mara takes two of them.", {"quote": "I used to take two"}, "polarity"),
         (["I used to take two of them, now it's three."], "Mara used to take two of them.", {"quote": "I used to take two"}, ""),
         (["原先吃一片，现在一片半。"], "陈默吃一片。", {"subject": "陈默", "quote": "原先吃一片"}, "polarity"),
@@ -280,14 +292,9 @@ def test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote(said: str, sta
         (["从前住上海，现在搬成都了。"], "陈默住上海。", {"subject": "陈默"}, "polarity"),
         (["She thinks I'm mad but I bought a boat."], "Mara is mad.", {}, "opinion"),
         (["no allergies apart from cats"], "Mara has no allergies.", {}, "polarity"),
-        (["Ben offered to paint the fence, I said no."], "Ben paints the fence.", {"subject": "Ben", "about": "other"}, "polarity"),
         (["Ben offered to paint the fence, I said no."], "Ben offered to paint the fence.",
          {"subject": "Ben", "about": "other"}, ""),
-        (["我弟说他来接我，我说不用。"], "陈默的弟弟来接陈默。", {"subject": "陈默的弟弟", "about": "other"}, "polarity"),
-        (["The door is blue, not grey."], "Mara's door is grey.", {}, "polarity"),
         (["门是蓝色，不是灰色。"], "陈默的门是灰色。", {"subject": "陈默"}, "polarity"),
-        (["I water his roses, Ben walks my dog."], "Ben waters Mara's roses.", {"subject": "Ben", "about": "other"}, "subject"),
-        (["Nora drives Ben to work."], "Ben drives Nora to work.", {"subject": "Ben", "about": "other"}, "subject"),
         (["Nora drives Ben to work."], "Nora drives Ben to work.", {"subject": "Nora", "about": "other"}, ""),
         (["we can get the train, she cant since the fall"], "Mara cannot get the train since his fall.",
          {"quote": "she cant since the fall"}, "subject"),
@@ -303,22 +310,8 @@ def test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote(said: str, sta
         (["her best is 1:48, mine 2:05"], "Mara's best time is 1:48.", {"quote": "her best is 1:48"}, "subject"),
         (["Mam lent him 450 euros."], "Mara's mother lent Rory 450 euros.",
          {"subject": "Mara's mother", "about": "other", "known": ("Rory",)}, ""),
-        (["I pay 145, not 155."], "Mara pays 145.", {}, ""),
-        (["It is 155 a month.", "> Oh.", "Sorry, not 155, it's 145."], "Mara pays 155 a month.", {"turn": 1}, "number"),
-        (["It's £145 a month, not £155."], "Mara pays 155 a month.", {}, "number"),
-        (["The deposit is 145 euros, not 155."], "Mara's deposit is 155 euros.", {}, "number"),
         (["房租是145不是155。"], "陈默的房租是155元。", {"subject": "陈默"}, "polarity"),
         (["房租不是155块，是145块。"], "陈默的房租是155块。", {"subject": "陈默"}, "polarity"),
-        (["房租是155。", "> 哦。", "说错了，不是155，是145。"], "陈默的房租是155。", {"subject": "陈默", "turn": 1}, "number"),
-        (["26号的高铁。", "> 几点？", "哎不对 我看错了 是25号的 不是26号"], "陈默2026年5月26日坐高铁。", {"subject": "陈默", "turn": 1}, "number"),
-        (["I'm not 100% sure.", "> Of what?", "I paid 100 euros for the bike."], "Mara paid 100 euros for the bike.", {}, ""),
-        (["I'm not 30 anymore.", "> And?", "Still, I ran 30 km."], "Mara ran 30 km.", {}, ""),
-        (["I'm not 30 anymore, but I ran 30 km."], "Mara ran 30 km.", {}, ""),
-        (["Not 2 minutes ago the bell rang.", "> And?", "My 2 cats fought."], "Mara has 2 cats.", {}, ""),
-        (["It took 3 weeks, not 2, to train my 2 cats."], "Mara has 2 cats.", {}, ""),
-        (["我是不是20号去体检？", "> 是吗？", "对，我20号去体检。"], "陈默2026年5月20日去体检。", {"subject": "陈默"}, ""),
-        (["今天不是20号。", "> 对。", "我20号去体检。"], "陈默2026年5月20日去体检。", {"subject": "陈默"}, ""),
-        (["我不是2岁小孩。", "> 哈。", "我有2只猫。"], "陈默有2只猫。", {"subject": "陈默"}, ""),
         (["他不回，在青岛实习走不开。"], "陈默的弟弟在青岛实习。", {"subject": "陈默的弟弟", "about": "other"}, ""),
         (["我爸爸现在不吃药。"], "陈默的爸爸现在吃药。", {"subject": "陈默的爸爸", "about": "other"}, "polarity"),
         (["我对花生不过敏。"], "陈默对花生过敏。", {"subject": "陈默"}, "polarity"),
@@ -379,23 +372,10 @@ def test_a_rule_refutes_where_it_is_sure(said: list[str], statement: str, fields
         ("I used to have two cats, only Tilly left now.", "Mara has one cat, Tilly."),
         ("I'm in Leith these days. I used to live in Bath.", "Mara lives in Leith."),
         ("I used to live in Bath. I'm in Leith these days.", "Mara lives in Leith."),
-        ("She offered me the job. I said no. Then I took it.", "Mara took the job."),
         ("I'm getting used to the night shifts at the clinic.", "Mara works night shifts at the clinic."),
         ("I used to smoke, then stopped, and now I smoke again.", "Mara smokes."),
         ("I used to teach with Ann, she lives in Bath.", "Ann lives in Bath."),
         ("从前住上海，现在搬成都了。", "陈默住成都。"),
-        ("They offered me the manager job, told them no first, then I took it.", "Mara took the manager job."),
-        ("my brother asked me to be best man, didn't reply for a week, I'm doing it now", "Mara is best man."),
-        ("he invited me to Oslo and I went, didn't bother with a coat", "Mara went to Oslo."),
-        ("She offered me the job, I said no to the car though.", "Mara was offered the job."),
-        ("他们约我去杭州，我先说不用，后来还是去了。", "陈默去了杭州。"),
-        ("我姐叫我去西安，我去了，没理她老公。", "陈默去了西安。"),
-        ("Ben and I live in Leith.", "Ben lives in Leith."),
-        ("My sister and I run a cafe.", "Mara's sister runs a cafe."),
-        ("Leo and I teach yoga.", "Leo teaches yoga."),
-        ("I teach yoga and so does Leo.", "Leo teaches yoga."),
-        ("I sing in a choir, same one as Kate.", "Kate sings in a choir."),
-        ("I married Ben in May.", "Ben married Mara in May."),
         ("我在一家公司做产品，用户有两百万。", "陈默在一家公司做产品。"),
         ("用户是我的上帝，我做客服的。", "陈默做客服。"),
         ("I tell people what the user wants, I'm a designer.", "Mara is a designer."),
@@ -411,11 +391,10 @@ def test_a_rule_refutes_where_it_is_sure(said: list[str], statement: str, fields
         ("我不只画画，还雕塑。", "陈默画画。"),
         ("I can't not have coffee in the morning.", "Mara has coffee in the morning."),
         ("我早上不能不喝咖啡。", "陈默早上喝咖啡。"),
-        ("I pay 145, not 155; the gym takes 155.", "The gym takes 155."),
     ],
 )
 @pytest.mark.parametrize("is_quoted", [True, False])
-def test_what_is_so_is_not_refuted_by_what_was_so_once_was_declined_is_thought_or_is_done_together(
+def test_what_is_so_is_not_refuted_by_what_was_so_once_or_is_only_thought(
     said: str, statement: str, is_quoted: bool
 ) -> None:
     person = CHEN if not statement.isascii() else MARA
@@ -502,7 +481,7 @@ def test_a_question_of_the_companion_says_only_that_it_asked_the_person(
 
 
 def test_the_companion_is_judged_by_what_it_promised() -> None:
-    assert find_fault("Juniper dreamt of bees.", "Juniper", "companion", (), ()) == ""
+    assert find_fault("Juniper dreamt of bees.", "companion", (), ()) == ""
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain.facts import Fact
-from facts.slots import Names, attribute_of, depends_on, known_people, slot_of, subject_of
+from facts.slots import Names, attribute_of, depends_on, known_people, slot_of, stated_names, subject_of
 from tests.facts.talk import CHEN, MARA
 
 
@@ -85,6 +85,22 @@ def test_known_people_are_named_as_they_are_called_and_an_end_is_nobody() -> Non
     assert known_people([name, over, tom], names, "Juniper, Tom, 和林筱分手了") == ("Tom (colleague, Mara)",)
     assert known_people([name], names, "Juniper was Old Friend") == ("Juniper = Old Friend",)
     assert known_people([name], names, "Juniper 就是老友") == ("Juniper = 老友",)
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        ("Imogen, Immy", ("Imogen", "Immy")),
+        ("何嘉树（老何）", ("何嘉树", "老何")),
+        ("Mara Lindqvist", ("Mara Lindqvist",)),
+        ("34", ()),
+    ],
+)
+def test_of_several_names_in_a_value_each_is_one_and_the_first_is_what_the_person_is_called(
+    value: str, names: tuple[str, ...]
+) -> None:
+    found = stated_names([_stated("name", value, f"I am {value}.")])
+    assert (found.person, found.person_called, found.companion) == (names, "".join(names[:1]), ())
 
 
 def test_a_sentence_in_the_place_of_a_name_makes_nobody_known() -> None:

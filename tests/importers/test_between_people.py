@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from importers import MachineZone, ReadingOptions, count_speakers, recognise_export
+from importers import MachineZone
 from tests.importers.exports import ZONE, read, written
 
 
@@ -129,14 +129,6 @@ def test_the_keys_of_a_chat_without_ids_stay_when_it_grows_and_whoever_is_the_pe
     assert [one.key for one in short.talks[0].messages] == [one.key for one in long.talks[0].messages][:3]
     assert len({one.key for one in long.talks[0].messages}) == 4
     assert [one.by for one in long.talks[0].messages] == ["person", "person", "somebody", "somebody"]
-
-
-def test_who_speaks_is_told_where_the_person_is_to_be_asked_for(tmp_path):
-    path = written(tmp_path / "x.txt", "13/4/23, 19:02 - Ann: hi\n13/4/23, 19:02 - Bob: hi\n13/4/23, 19:02 - Bob: hi\n")
-    (file,) = recognise_export(path)
-    assert count_speakers(file) == {"Bob": 2, "Ann": 1}
-    (file,) = recognise_export(path, ReadingOptions(me="Ann"))
-    assert count_speakers(file) == {}
 
 
 def test_a_text_of_chinese_windows_is_read_and_plain_text_is_not(tmp_path):

@@ -13,6 +13,7 @@ import pytest
 from domain import errors
 from domain.events import Notice
 from domain.facts import Learned, NewFact, NewNote, Window
+from domain.records import IMPORT_CLIENT
 from domain.tree import LIFE, Member
 from domain.workers import CancelToken
 from jobs.chapters import ChapterWriter, ChapterWritten, full_groups, shorten_members
@@ -128,10 +129,11 @@ def test_what_is_hidden_while_a_long_session_is_summarised_is_in_no_summary(tmp_
             return httpx2.Response(200, text=response.text.replace(TITLE, "It was told"))
 
         home.writer.transport = httpx2.MockTransport(hiding)
-        home.grow()
+        written = home.grow()
         made = home.memory.summaries.of(session)
         assert made is not None
         assert made.summary.startswith(TITLE)
+        assert [one.height for one in written].count(0) == 1, "what came too late is not told as written"
 
 
 def test_what_others_said_is_told_as_theirs_and_never_as_the_companions(tmp_path: Path) -> None:
@@ -334,6 +336,16 @@ def test_chapters_of_the_past_are_among_the_calls_of_the_day_and_those_of_today_
             assert max(counted) <= 3
             assert len(mind.asked("chapter")) == 4
             assert len(server.chats) - before == sum(counted) + 1, "that over the past and the present"
+
+
+def test_a_chapter_of_the_past_waits_while_the_past_rests(tmp_path: Path) -> None:
+    with life(tmp_path, group_size=2) as home:
+        home.sessions(2)
+        with home.memory._of.database.write() as tx:
+            tx.do("UPDATE session SET client = ?", IMPORT_CLIENT)
+        for rests in (True, False):
+            home.memory.imports.set_paused(rests)
+            assert ChapterWriter(home.memory, home.llm).has_due() != rests
 
 
 @pytest.mark.parametrize("how", ["erased", "hidden"])

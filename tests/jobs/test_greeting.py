@@ -563,11 +563,16 @@ def test_incognito_nothing_is_said_first(interviewed):
     assert greeted(interviewed) == ""
 
 
-def test_what_is_near_is_in_one_prompt_and_in_no_other(opened, mind, clock):
+def test_what_is_near_is_in_one_prompt_and_in_no_other(opened, mind, clock, monkeypatch):
     with opened(RECALL_CONV_NUM="1") as home:
         learned(home, mind, "My choir sings in the town hall on Wednesday.")
         mind.answers("talk", "Yes.")
+        budgets, recall = [], home.memory.recall
+        monkeypatch.setattr(
+            home.memory, "recall", lambda *of, **more: (budgets.append(of[3].tokens), recall(*of, **more))[1]
+        )
         home.say("Good morning!")
+        assert [one < home.settings.recall_limits.tokens for one in budgets] == [True], "it is within the budget"
         home.say("Nice weather today.")
         first, second = (one["messages"] for one in mind.asked("talk")[-2:])
         assert "town hall" in "".join(one["content"] for one in first if one["role"] == "user")

@@ -274,6 +274,8 @@ WIFE, WIFE_HAN = "Please forget what I said about my boss's wife.", "请忘掉�
         ("Please forget what I told you about the money.", ["I owe Josef.", "He wants the money.", "Rain."], (0, 1)),
         ("请忘掉我说的关于那笔钱的事。", ["我欠老王两万。", "他要我六月前还那笔钱。", "下雨了。"], (0, 1)),
         ("Please forget that, I mean it.", ["My boss's wife came.", "Pasta."], (1,)),
+        ("Please forget what I told you about the cats.", ["The cat is ill.", "I had pasta."], (0,)),
+        ("Please forget what I told you about the gambling.", ["Josef gambles.", "I had pasta."], (0,)),
         (WIFE_HAN, ["我吻了老板的老婆。", "午饭吃了面条。"], (0,)),
         (WIFE_HAN, ["面包。", "老板的老婆来吃饭。", "我吻了她。", "后来哭了。", "面条。"], (1, 2, 3)),
         (WIFE_HAN, ["午饭吃了面条。", "有个女人在厨房。"], ()),

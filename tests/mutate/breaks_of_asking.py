@@ -41,9 +41,9 @@ OF_ASKING: tuple[Break, ...] = (
     Break(
         "a plan is asked for while nothing is remembered",
         "planning",
-        JOB,
-        "        if rounds <= len(self._memory.messages.context(session_id)):\n",
-        "        if False:\n",
+        "conversation.py",
+        "if planned and self.memory.sessions.counts()[1] > len(self.memory.messages.context(session_id)):\n",
+        "if planned:\n",
         (ASKING + "test_nothing_is_planned_while_nothing_is_remembered",),
     ),
     Break(

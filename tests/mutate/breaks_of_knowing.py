@@ -276,8 +276,8 @@ OF_KNOWING: tuple[Break, ...] = (
         "what is said of another is believed of the person",
         "P23",
         "facts/refuting.py",
-        "of_another or _does_another(",
-        "_does_another(",
+        '    return "subject" if of_another else ""\n',
+        '    return ""\n',
         (REFUTED + "test_an_english_sentence_that_does_not_say_it",),
     ),
     Break(

@@ -398,7 +398,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "work without progress is waited for",
         "ends",
         "storage/vectors/indexing.py",
-        "        if time.monotonic() - moved > self._patience and self._has_work():\n",
+        "        if time.monotonic() - moved > self.patience and self._has_work():\n",
         "        if False:\n",
         (
             "tests/storage/vectors/test_index_without_end.py::"

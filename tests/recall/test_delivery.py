@@ -79,12 +79,6 @@ def test_one_long_hit_does_not_shut_out_the_rest():
     assert list(chosen) == [1, 3]
 
 
-def test_weak_hits_are_cut_by_score_and_not_by_count_alone():
-    assert selection.cut([10.0, 9.0, 4.0, 1.0], 6, share=0.3) == 3
-    assert selection.cut([10.0, 9.9, 9.8, 9.7], 3, share=0.3) == 3
-    assert selection.cut([], 3, share=0.3) == 0
-
-
 @pytest.mark.parametrize(("text", "most"), [("hello there, how are you", 8), ("你好，今天天气怎么样", 12), ("", 0)])
 def test_the_estimate_of_tokens_is_near(text, most):
     assert most / 2 <= estimate(text) <= most

@@ -106,6 +106,13 @@ def test_a_session_is_as_good_as_its_best_message():
     assert rank(_evidence()).sessions.argmax() == 1
 
 
+def test_that_the_person_said_something_counts_for_a_remark_also_in_a_history_without_replies():
+    remark, everyone = _evidence(remark=True, similarity=_at(4)), np.ones(6, np.float32)
+    without = rank(replace(remark, by_user=everyone, by_assistant=0 * everyone)).messages.mean()
+    half = rank(replace(remark, by_user=_at([0, 2, 4]), by_assistant=_at([1, 3, 5]))).messages.mean()
+    assert (without, half) == pytest.approx((BY_MEANING["by_user"][1] / 2, 0.0), abs=1e-5)
+
+
 def test_every_weight_belongs_to_a_part_that_exists():
     known = set(
         score_parts(

@@ -169,6 +169,25 @@ def test_what_was_said_is_found_with_where_and_when_and_why(life):
     assert recalled.degraded == ()
 
 
+def test_each_name_in_a_message_brings_the_best_that_is_known_of_it_however_far_the_cut_goes(life):
+    asked, most = "What did the bank in Lisbon say about Biscuit?", replace(LIMITS, share=0.99)
+    assert {"old-1u", "old-3u"} <= set(life.recall(asked, limits=most).ranked)
+    assert len(life.recall(asked.replace("Biscuit", "it"), limits=most).ranked) == 1
+
+
+def test_what_a_remark_brings_is_not_measured_by_what_the_talk_before_it_brings(life):
+    before = "I cooked ramen for twelve people. The broth took two days, twelve people ate ramen."
+    found = life.recall(before, "My sister has moved.", limits=replace(LIMITS, share=0.99)).ranked
+    assert {"older-0u", "old-3u"} == set(found)
+
+
+def test_a_reply_without_words_is_nothing_that_a_message_is_compared_with(life):
+    before = life.store.of.messages.columns_after(0, 100).seq
+    life.live("silent", [("The piano is out of tune.", "")], NOW - timedelta(days=1))
+    assert len(life.store.of.messages.columns_after(0, 100).seq) == len(before) + 1
+    assert life.recall("Where is the piano?").ranked[0] == "silent-0u"
+
+
 def test_thousands_of_messages_are_ready_for_recall_after_a_few_rows_are_read(large_life, monkeypatch):
     read, run = [], large_life.store.database.run
 

@@ -17,7 +17,7 @@ from typing import Any
 #: Seconds in which work has to end that takes one, and would take many minutes if it were not linear.
 _PATIENCE = 120.0
 #: So much more text is waited for, and so much less is counted, than the size that is given.
-_MORE, _LESS = 8, 30
+_MORE, _LESS = 4, 30
 #: Of a list that is made on the way, the texts at its beginning are counted too.
 _LOOKED_AT = 100
 

@@ -49,7 +49,7 @@ _LIBRARIES = (
 )  # fmt: skip
 _OURS = ("domain", "facts", "importers", "interfaces", "jobs", "models", "recall", "storage")
 #: What the environment of the loaded process says to Python, and so that of every run that it begins.
-_OF_PYTHON = {"PYTHONUTF8": "1", "PYTHONWARNINGS": "ignore"}
+OF_PYTHON = {"PYTHONUTF8": "1", "PYTHONWARNINGS": "ignore"}
 _MOST = 100_000
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -104,7 +104,7 @@ class _Loaded:
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._one_at_a_time = threading.Lock()
         environment = {
-            "PATH": os.environ["PATH"], "LANG": "en_US.UTF-8", "TZ": "UTC", **_OF_PYTHON,
+            "PATH": os.environ["PATH"], "LANG": "en_US.UTF-8", "TZ": "UTC", **OF_PYTHON,
         }  # fmt: skip
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.warm", str(theirs.fileno())],
@@ -130,7 +130,7 @@ def _loaded_for(command: Sequence[str], environment: Mapping[str, str]) -> _Load
     to_python = {name: value for name, value in environment.items() if name.startswith("PYTHON")}
     if to_python.get("PYTHONPATH") == str(ROOT):  # where every run looks
         del to_python["PYTHONPATH"]
-    cold = "COLD_START" in {**os.environ, **environment} or to_python != _OF_PYTHON
+    cold = "COLD_START" in {**os.environ, **environment} or to_python != OF_PYTHON
     return None if cold or not sys.platform.startswith("linux") else _loaded()
 
 

@@ -12,23 +12,13 @@ from pathlib import Path
 
 from domain import errors
 from tests.torture.judging import astray, remembered, unsound
-from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process, scratch
+from tests.torture.kills import NO_STRACE, ROOT, Tried, prepared, scene_command, scratch
 from tests.torture.scene import TYPED, Stage
 
 _SIZE_KB = 2_048
 NO_MOUNT = "a small disk may not be mounted here"
 #: Seconds in which an index that has room again is to have recovered.
 _RECOVERY = 90
-
-
-def prepared(folder: Path) -> None:
-    """A folder in which a few rounds were said."""
-    scene_process(
-        [
-            "-c",
-            f"from tests.torture import scene; from pathlib import Path; scene.prepare(Path({str(folder)!r}), 'turn')",
-        ]
-    )
 
 
 @contextmanager

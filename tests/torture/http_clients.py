@@ -212,7 +212,7 @@ def _full_once(disk: Path, room: int) -> Iterator[str]:
         yield "an ended session is not archived"
 
 
-def _prepared(folder: Path) -> None:
+def prepare(folder: Path) -> None:
     """A memory that was served before."""
     with serving(folder) as server:
         assert server.answers(END)
@@ -220,7 +220,7 @@ def _prepared(folder: Path) -> None:
 
 SCENE = Scene(
     "served",
-    prepare=_prepared,
+    prepare=prepare,
     play=play_noted,
     contents=lambda folder: None,
     judge=lambda folder, before, wanted: judge(folder),
@@ -235,7 +235,10 @@ def killed(first: int, stride: int) -> Tried:
 #: What is played for power cuts.
 _REQUESTS = Played(
     "power cut below a server",
-    lambda folder: scene_process(["-m", "tests.torture.http_clients", "prepare", str(folder)]),
+    lambda folder: scene_process(
+        "import pathlib, sys; from tests.torture import http_clients; http_clients.prepare(pathlib.Path(sys.argv[1]))",
+        str(folder),
+    ),
     lambda folder: [sys.executable, "-B", "-W", "ignore", "-m", "tests.torture.http_clients", "play", str(folder)],
     {f"kept {asked.word}": asked.word for asked in REQUESTS},
 )
@@ -254,7 +257,5 @@ if __name__ == "__main__":
         importlib.import_module("uvicorn")
         importlib.import_module("openai")
         tell_points(SCENE, int(sys.argv[2]), int(sys.argv[3]))
-    elif sys.argv[1] == "prepare":
-        _prepared(Path(sys.argv[2]))
     else:
         play(Path(sys.argv[2]), lambda word: print(f"kept {word}", flush=True))

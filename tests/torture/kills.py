@@ -25,12 +25,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.support.warm import OF_PYTHON, Piped
 from tests.torture import judging, scene, stops
 
 ROOT = Path(__file__).resolve().parents[2]
 #: A scene writes less often than this; more means that the count never ends.
 _MOST = 10_000
 _TOLD = "told: "
+#: Plays a module, which its first argument names, with the others.
+_AS_MODULE = "import runpy, sys; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 #: Bytes that a few copies of a small memory need.
 _ROOM = 40_000_000
 NO_STRACE = "strace is not installed"
@@ -65,12 +68,11 @@ def every_point(name: str, first: int = 1, stride: int = 1, module: str = "tests
 
     It is done by a process of its own, which loads everything once and is then forked for each trial.
     """
-    command = [*_python(), "-m", module, name, str(first), str(stride)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    told = [line for line in done.stdout.splitlines() if line.startswith(_TOLD)]
-    if done.returncode or not told:
-        said = " | ".join(done.stderr.strip().splitlines()[-3:])
-        return Tried(name, 0, [f"the trial broke off with code {done.returncode}: {said}"])
+    code, out, err = _ran(_AS_MODULE, module, name, str(first), str(stride))
+    told = [line for line in out.splitlines() if line.startswith(_TOLD)]
+    if code or not told:
+        said = " | ".join(err.strip().splitlines()[-3:])
+        return Tried(name, 0, [f"the trial broke off with code {code}: {said}"])
     return Tried(**json.loads(told[-1].removeprefix(_TOLD)))
 
 
@@ -81,9 +83,27 @@ def scratch(name: str) -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix=f"{name}-", dir=memory if roomy else None)
 
 
-def scene_process(arguments: list[str]) -> None:
+def scene_process(program: str, *arguments: str) -> None:
     """Run a part of a scene undisturbed."""
-    subprocess.run([*_python(), *arguments], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    code, _, err = _ran(program, *arguments)
+    assert code == 0, err
+
+
+def prepared(folder: Path) -> None:
+    """A folder in which a few rounds were said."""
+    scene_process(
+        "import pathlib, sys; from tests.torture import scene; scene.prepare(pathlib.Path(sys.argv[1]), 'turn')",
+        str(folder),
+    )
+
+
+def _ran(program: str, *arguments: str) -> tuple[int, str, str]:
+    """Run a program in a process of its own to its end: its exit code, and what it wrote on both streams."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | OF_PYTHON
+    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with Piped([sys.executable, "-c", program, *arguments], cwd=ROOT, env=environment, **pipes) as process:
+        out, err = process.communicate()
+    return process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
 
 
 def scene_command(name: str, folder: Path) -> list[str]:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from domain import errors
 from storage.sqlite.database import SqliteDatabase
-from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process, scratch
+from tests.torture.kills import NO_STRACE, ROOT, Tried, prepared, scene_command, scratch
 from tests.torture.scene import TYPED
 from tests.torture.traces import FORM, Call, calls
 
@@ -78,16 +78,7 @@ class Played:
     keeps: Mapping[str, str]
 
 
-def _prepared(folder: Path) -> None:
-    scene_process(
-        [
-            "-c",
-            f"from tests.torture import scene; from pathlib import Path; scene.prepare(Path({str(folder)!r}), 'turn')",
-        ]
-    )
-
-
-ROUND = Played("power cut", _prepared, partial(scene_command, "turn"), {"kept": TYPED})
+ROUND = Played("power cut", prepared, partial(scene_command, "turn"), {"kept": TYPED})
 
 
 def every_cut(seeds: int = 3, played: Played = ROUND, stride: int = 1) -> Tried:

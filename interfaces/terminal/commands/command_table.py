@@ -13,7 +13,6 @@ from interfaces.terminal import history_import
 from interfaces.terminal.command_context import UNKNOWN_LIMIT, Choice, ChoicesOf, Command, CommandContext, Next
 from interfaces.terminal.commands import (
     conversation_commands,
-    erased,
     fact_list,
     forget,
     life_view,
@@ -142,7 +141,7 @@ TABLE: tuple[Command, ...] = (
         destructive=True,
         choices=forget.forget_choices,
     ),
-    Command("erased", "[FILE]", erased.run_erased),
+    Command("erased", "[FILE]", forget.run_erased),
     Command("remember", "", forget.unhide_messages),
     Command(
         "persona",

@@ -9,28 +9,27 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.interfaces.terminal.pseudo import environment
+from tests.support.program import ended
 from tests.support.server import ScriptedServer
+from tests.support.warm import Piped
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def run(script: str, folder: Path, model: ScriptedServer) -> str:
     """What a script prints, run in a program of its own, as its users do."""
-    environment = os.environ | {
-        "DATA_DIR": str(folder / "data"), "LOG_DIR": str(folder / "logs"), "OPENAI_API_BASE": model.base,
-        "CHAT_MODEL": "m", "EMBEDDING_MODEL": "built-in", "PYTHONPATH": str(ROOT), "LANGUAGE": "en",
-    }  # fmt: skip
-    ran = subprocess.run(
+    chosen = environment(
+        folder, DATA_DIR=str(folder / "data"), LOG_DIR=str(folder / "logs"), OPENAI_API_BASE=model.base,
+        CHAT_MODEL="m", PYTHONPATH=str(ROOT), LANGUAGE="en",
+    )  # fmt: skip
+    with Piped(
         [sys.executable, "-c", script],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (ran.returncode, ran.stderr) == (0, "")
-    return ran.stdout
+        cwd=folder, env=chosen, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as program:  # fmt: skip
+        ran = ended(program)
+    assert (ran.code, ran.err) == (0, "")
+    return ran.out
 
 
 def test_the_published_example_gives_what_its_page_says(tmp_path: Path) -> None:
@@ -46,9 +45,9 @@ def test_the_first_line_of_the_page_makes_a_token_for_many_users(tmp_path: Path)
     page = (ROOT / "docs" / "neuromemory.md").read_text(encoding="utf-8")
     python, program, *flags = shlex.split(page.split("```")[1])
     assert (python, program) == ("python", "main.py")
-    environment = os.environ | {"DATA_DIR": str(tmp_path / "data"), "LOG_DIR": str(tmp_path / "logs"), "LANGUAGE": "en"}
+    chosen = os.environ | {"DATA_DIR": str(tmp_path / "data"), "LOG_DIR": str(tmp_path / "logs"), "LANGUAGE": "en"}
     order = [sys.executable, str(ROOT / program), *flags]
-    made = subprocess.run(order, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    made = subprocess.run(order, env=chosen, capture_output=True, text=True, timeout=120, check=False)
     assert made.returncode == 0, made.stderr
     assert "for everyone" in made.stdout
 

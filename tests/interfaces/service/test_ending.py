@@ -16,8 +16,10 @@ import pytest
 from people import folder_of
 from tests.interfaces.service.known import LYON
 from tests.interfaces.service.opened import PATIENCE, OpenedService, opened_service
+from tests.interfaces.terminal.pseudo import environment
 from tests.support.house import Mind, house, marked
 from tests.support.server import Exchange, ScriptedServer, hang, say, status
+from tests.support.warm import Piped
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -147,9 +149,10 @@ class Program:
     """The service in a process of its own."""
 
     def __init__(self, folder: Path, server: ScriptedServer) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.interfaces.service.opened", str(folder), server.base],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        program = "import runpy; runpy.run_module('tests.interfaces.service.opened', run_name='__main__')"
+        self._process = Piped(
+            [sys.executable, "-c", program, str(folder), server.base],
+            cwd=ROOT, env=environment(folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
     def does(self, expression: str) -> str:

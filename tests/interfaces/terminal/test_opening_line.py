@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from interfaces.messages import Words
-from interfaces.terminal.session_view import format_local, spoken_when
+from interfaces.terminal.session_view import spoken_when
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
 from tests.support.house import friend
@@ -28,7 +28,7 @@ def ago(days: int, hour: int) -> str:
     ("then", "en", "zh"),
     [
         (ago(0, 8), "earlier today", "今天早些时候"),
-        (ago(1, 20), "yesterday evening", "昨天晚上"),
+        (ago(1, 18), "yesterday evening", "昨天晚上"),
         (ago(1, 23), "yesterday evening", "昨天晚上"),
         (ago(1, 2), "in the early hours of yesterday", "昨天凌晨"),
         (ago(1, 9), "yesterday morning", "昨天上午"),
@@ -88,7 +88,8 @@ def sessions(tmp_path: Path) -> list[tuple[str, str]]:
     """The id and the start of each session, as a person reads them, oldest first."""
     with closing(sqlite3.connect(tmp_path / "data" / "memory.db")) as database:
         rows = database.execute("SELECT session_id, start_timestamp FROM session ORDER BY position").fetchall()
-    return [(session_id, format_local(began)) for session_id, began in rows]
+    here = [datetime.fromisoformat(began).astimezone() for _, began in rows]
+    return [(session_id, f"{began:%Y-%m-%d %H:%M}") for (session_id, _), began in zip(rows, here, strict=True)]
 
 
 @pytest.mark.parametrize(("language", "line"), [("en", "Session {} · began {}"), ("zh", "会话 {} · 始于 {}")])

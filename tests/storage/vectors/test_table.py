@@ -20,7 +20,7 @@ import pytest
 from domain import errors
 from domain.indexes import Hit, VectorRow
 from storage.vectors import lance
-from storage.vectors.table import Vectors, normalise
+from storage.vectors.table import InMemoryRows, Vectors, normalise
 
 HOUSE = Path(__file__).parents[3]
 DIMENSION = 32
@@ -233,6 +233,35 @@ def test_memory_and_disk_find_the_same(tmp_path: Path, log: logging.Logger) -> N
     both = in_memory.keys() & on_disk.keys()
     assert len(both) >= 49
     assert all(in_memory[text_id] == pytest.approx(on_disk[text_id], abs=1e-3) for text_id in both)
+
+
+def test_among_many_rows_the_nearest_are_found_by_their_signs(monkeypatch: pytest.MonkeyPatch) -> None:
+    dimension, count = 390, 3_000
+    stored = random_vectors(count, dimension)
+    queries = stored[:2] + random_vectors(2, dimension, seed=2) * np.float32(0.3)
+    ids = [f"t{at}" for at in range(count)]
+    many = InMemoryRows(dimension)
+    for first in range(0, count, 700):
+        some = slice(first, first + 700)
+        many.put(ids[some], ["other" if at % 9 else "open" for at in range(count)][some], stored[some].astype("f2"))
+    many.drop(["t4", "t2999"])
+    every = many.search(queries, "open", 50)
+    monkeypatch.setattr("storage.vectors.table._MOST_COMPARED", 0)
+    monkeypatch.setattr("storage.vectors.table._FEW", 1)
+    monkeypatch.setattr("storage.vectors.table._FOR_EACH", 10)
+    compared: list[int] = []
+    vecdot = np.vecdot
+    monkeypatch.setattr(np, "vecdot", lambda rows, query: compared.append(len(rows)) or vecdot(rows, query))
+    for exactly, likely in zip(every, many.search(queries, "open", 50), strict=True):
+        assert len(exactly) == 50 == len(likely)
+        assert {session for _, session, _ in likely} == {"other"}
+        assert len({one[0] for one in exactly} & {one[0] for one in likely}) >= 48
+        assert [one[0] for one in exactly[:5]] == [one[0] for one in likely[:5]]
+    assert all(500 <= rows < 1_000 for rows in compared), "ten for each that is wanted, and equals"
+    assert {found[0] for found in many.search(queries[:1], None, count)[0]} == {*ids} - {"t4", "t2999"}
+    compared.clear()
+    many.search(queries * (np.arange(dimension) % 3 == 0), None, 50)
+    assert compared == [count - 2], "all where most numbers are zero"
 
 
 def test_a_type_that_outgrows_memory_is_searched_on_disk(tmp_path: Path, log: logging.Logger) -> None:
