@@ -317,7 +317,7 @@ class _Rows:
 
         taken = np.array(queries, np.float32).reshape(len(queries), self.of[1])
         found = self._rows[kind].search(taken, exclude_session, limit) if queries else []
-        return [[Hit(*one, self._places.get(one[0])) for one in each] for each in found]
+        return [[Hit(*hit[:3], self._places.get(hit.text_id)) for hit in each] for each in found]
 
 
 def _stack(rows: Sequence[Row]) -> npt.NDArray[np.float32]:
