@@ -259,7 +259,7 @@ BEGIN
 END $$;
 CREATE TRIGGER note_embedded BEFORE INSERT ON embedding FOR EACH ROW EXECUTE FUNCTION note_embedded();
 
--- Nothing of a vector that was removed stays in a centroid, or in the memory of a process.
+-- Nothing of a vector that was removed stays in a centroid, or is found in the memory of a process that has not searched since.
 CREATE FUNCTION leave_cells() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF coalesce(current_setting('friend.removed', true), '') = '' AND EXISTS (SELECT 1 FROM lost) THEN
