@@ -89,6 +89,10 @@ _LAST_DAY = pattern_of(
     r"|\bmov(?:e|es|ing) out\b|最后一(?:天|个工作日)|离职|搬出|退租",
     re.IGNORECASE,
 )
+#: Before what there is instead.
+_BUT = pattern_of(r"[,;，；。]|\b(?:but|and)\b|而是|现在")
+#: Words that are in what is said of any job or home, and name none.
+_OF_ANY = telling_terms("work job house home flat company 公司 单位 工作 上班 房子 家")
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
@@ -298,11 +302,14 @@ class _Comparison:
         """A fact from the day of what is announced for a day ahead, if it is about that: the pay of a job to come."""
         there = [one for one in known if one.current and one.text_id != fact.text_id]
         ahead = [one for one in there if one.said < fact.said < one.start] if not (fact.start or fact.end) else []
-        now = " ".join(one.restatement for one in known if one not in ahead)
-        own = telling_terms(f"{fact.subject} {fact.attribute} {now}")
+        now = [one for one in known if one not in ahead and one.text_id != fact.text_id]
+        if any(_is_same_matter(fact, one) for one in now):
+            return fact  # "38,500 until she starts there"
+        own = telling_terms(" ".join((fact.subject, fact.attribute, *(one.restatement for one in now))))
         about = telling_terms(fact.restatement) - own
         for one in ahead:
-            if (one.text_id, fact.text_id) in self._placed or about & telling_terms(one.restatement):
+            of_it = fact.slot.attribute == "salary" and about & telling_terms(one.restatement)
+            if of_it or (one.text_id, fact.text_id) in self._placed:
                 fact = self._new[fact.text_id] = replace(fact, start=one.start)
         return fact
 
@@ -531,10 +538,12 @@ def _tells_of_end(fact: NewFact, value: Fact | NewFact | None = None) -> bool:
     """Whether a fact tells that something is over: this ``value`` of its slot, which it names, if there is one."""
     if fact.slot.attribute not in _FIELDS or not takes_back(fact.restatement):
         return False
-    if value is None:
-        return not is_denial(fact.restatement)
-    names = telling_terms(f"{fact.subject} {value.subject}")
-    return not (telling_terms(f"{value.restatement} {value.value}") & telling_terms(fact.restatement)) <= names
+    over = telling_terms(f"{value.restatement} {value.value}") if value else frozenset[str]()
+    names = telling_terms(f"{fact.subject} {value.subject if value else ''}")
+    new = telling_terms(fact.value) - over - names
+    if any(new & telling_terms(part) and not takes_back(part) for part in _BUT.split(fact.restatement)):
+        return False  # it also says what there is now: "no longer in Leeds but in York"
+    return not (over & telling_terms(fact.restatement)) <= names if value else not is_denial(fact.restatement)
 
 
 def _is_last_day(fact: NewFact) -> bool:
@@ -544,7 +553,7 @@ def _is_last_day(fact: NewFact) -> bool:
 
 def _is_left(value: Fact, leaves: NewFact) -> bool:
     """Whether a current value is the job or the home, by name, of which a fact gives the last day."""
-    names = telling_terms(leaves.subject)
+    names = telling_terms(leaves.subject) | _OF_ANY
     named = telling_terms(f"{value.value} {value.restatement}") & telling_terms(leaves.restatement)
     return value.slot.subject == leaves.slot.subject and value.slot.attribute in _FIELDS and not named <= names
 
