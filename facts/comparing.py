@@ -48,8 +48,8 @@ _CHANGES = pattern_of(
 #: Words for what somebody keeps saying that they will do: nothing has changed by that.
 _SAYS_WILL = pattern_of(
     r"\b(?:sa(?:id|ys?|ying)|sw(?:ore|ears?)|vow\w*|talk\w*)\b.*\b(?:will|'ll|going to|to|of|about)"
-    r" (?:quit|stop|start|giv|chang|switch|mov|leav|cut)\w*"
-    r"|[说嚷喊念叨][^，。]{0,8}[要想会](?:戒|停|换|搬|辞|改)",
+    r" (?P<does>(?:quit|stop|start|giv|chang|switch|mov|leav|cut)\w*)"
+    r"|[说嚷喊念叨][^，。]{0,8}[要想会](?P<zh>[戒停换搬辞改])",
     re.IGNORECASE,
 )
 #: Words for what somebody has got but may not have yet, and for the day on which it begins.
@@ -242,7 +242,7 @@ class _Comparison:
                 any(_is_said_with(fact, one) for one in values)
                 or _is_deed(fact, elsewhere=fact.text_id in self._elsewhere)
                 or self._goes_before_plan(fact)
-                or _SAYS_WILL.search(fact.restatement)
+                or _only_says_will(fact.restatement)
                 or (values and _is_death(fact))  # one dies once: what is said of it later is more of the same
             ):
                 self._new[fact.text_id] = replace(fact, single=False)
@@ -504,6 +504,13 @@ def _is_said_with(one: NewFact, other: Fact | NewFact) -> bool:
     exact = _is_less_exact(one.value, other.value) or _is_less_exact(other.value, one.value)
     words = " ".join([one.restatement, other.restatement, *(quote.words for quote in one.quotes)])
     return not (exact or one.start or one.end or other.start or other.end or _CHANGES.search(words))
+
+
+def _only_says_will(text: str) -> bool:
+    """Whether a statement tells that somebody says that they will change something, and of no change."""
+    found = _SAYS_WILL.search(text)
+    at, end = found.span(found.lastgroup or 0) if found else (0, 0)
+    return bool(found) and not any(one.search(f"{text[:at]} {text[end:]}") for one in (_CHANGES, _BEGINS))
 
 
 def _is_deed(fact: NewFact, *, elsewhere: bool) -> bool:

@@ -1080,3 +1080,21 @@ def test_a_last_day_that_names_no_job_and_no_home_makes_none_doubtful(attribute:
     last = new_fact("last", "plan", "", "2025-07-12T20:00:00+00:00", subject=subject, text=leaves, single=False)
     known = arrived([holds], [replace(last, stance="planned", start="2025-08-22")])
     assert not known["now"].doubtful_since
+
+
+@pytest.mark.parametrize(
+    ("attribute", "before", "now"),
+    [
+        ("home", "Mara lives in Leeds.", "Mara says she has moved to York and is going to change the locks."),
+        ("employer", "Mara works at Acme.", "Mara started at Osprey; her boss says the office will move."),
+        ("工作单位", "陈默在建木上班。", "陈默入职溪山，老板说要搬去新区。"),
+        ("抽烟", "陈默一天抽一包烟。", "陈默说要戒烟，真的戒了。"),
+    ],
+)
+def test_who_says_what_they_will_do_beside_a_change_has_changed(attribute: str, before: str, now: str) -> None:
+    facts = [
+        new_fact(f"f{at}", attribute, text, f"2025-{month}-06T20:00:00+00:00", text=text)
+        for at, (text, month) in enumerate([(before, "03"), (now, "06")])
+    ]
+    known = arrived(*([one] for one in facts))
+    assert (known["f0"].replaced_by, known["f1"].current) == ("f1", True)
