@@ -92,7 +92,7 @@ _LAST_DAY = pattern_of(
 #: Before what there is instead.
 _BUT = pattern_of(r"[,;，；。]|\b(?:but|and)\b|而是|现在")
 #: Words that are in what is said of any job or home, and name none.
-_OF_ANY = telling_terms("work job house home flat company 公司 单位 工作 上班 房子 家")
+_OF_ANY = "work job house home flat company 公司 单位 工作 上班 房子 家"
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
@@ -560,7 +560,7 @@ def _is_last_day(fact: NewFact) -> bool:
 
 def _is_left(value: Fact, leaves: NewFact) -> bool:
     """Whether a current value is the job or the home, by name, of which a fact gives the last day."""
-    names = telling_terms(leaves.subject) | _OF_ANY
+    names = telling_terms(f"{leaves.subject} {_OF_ANY}")
     named = telling_terms(f"{value.value} {value.restatement}") & telling_terms(leaves.restatement)
     return value.slot.subject == leaves.slot.subject and value.slot.attribute in _FIELDS and not named <= names
 
