@@ -32,6 +32,7 @@ EVENT_OF_VERDICT: Mapping[str, EventKind] = {
     "corrects": "corrected",
     "doubts": "doubted",
     "verifies": "verified",
+    "renames": "renamed",
 }
 
 

@@ -114,10 +114,11 @@ class Change:
     ``by`` is the text_id of the new fact that did it, "" when a person did. ``when`` is the day or time from which it
     counts. ``verdict`` changes or ends: the fact gets ``until`` = when. corrects: it never was. same: it is confirmed,
     and doubt goes. ``doubts``: it may no longer hold since ``when``. ``verifies``: what was only quoted is said again.
+    ``renames``: a name in it was wrong, as in every fact.
     """
 
     fact: str
-    verdict: Literal["same", "changes", "ends", "corrects", "doubts", "verifies"]
+    verdict: Literal["same", "changes", "ends", "corrects", "doubts", "verifies", "renames"]
     when: str
     by: str = ""
 

@@ -30,6 +30,7 @@ from facts.slots import COMPANION, PERSON, are_apart, depends_on, normalize_text
 from language.calendar import seconds_of
 from language.numbers import find_numbers
 from language.words import terms
+from storage.facts import CorrectedValue, Renaming, renaming_of
 
 #: The most known facts in one comparison.
 MOST_COMPARED = 27
@@ -125,6 +126,7 @@ def compare_facts(
     lasting = [replace(fact, start=fact.start or fact.end, end="") if _is_death(fact) else fact for fact in dated]
     comparison = _Comparison(lasting, {fact.text_id: fact for fact in (*known, *shown)})
     comparison.follow_verdicts(verdicts, shown)
+    comparison.correct_names()
     comparison.settle_slots()
     comparison.raise_doubts(doubts, shown)
     return Outcome(comparison.facts_to_store(), comparison.all_changes(), comparison.replaced, comparison.ignored)
@@ -146,6 +148,7 @@ class _Comparison:
         #: New facts of which a model says that they change or end what is so, but nothing in their own slot.
         self._elsewhere: set[str] = set()
         self.replaced: dict[str, str] = {}
+        self._renames: list[Change] = []
         self.ignored: Counter[str] = Counter()
 
     def facts_to_store(self) -> tuple[NewFact, ...]:
@@ -157,7 +160,7 @@ class _Comparison:
     def all_changes(self) -> tuple[Change, ...]:
         """Every change, at most one per fact; a changed fact is not also confirmed."""
         confirmed = [change for name, change in self._confirmed.items() if name not in self._changes]
-        return (*confirmed, *self._changes.values())
+        return (*confirmed, *self._changes.values(), *self._renames)
 
     # --- verdicts
 
@@ -201,6 +204,18 @@ class _Comparison:
         elif verdict.verdict in ("changes", "ends") and not any(known.text_id == placed for placed, _ in self._placed):
             change = Change(known.text_id, verdict.verdict, _counts_from(new, known), new.text_id)
             self._changes.setdefault(known.text_id, change)
+
+    def correct_names(self) -> None:
+        """Let what says that a name was wrong rename the known facts, where no verdict corrects one by it."""
+        done = {one.by for one in self._changes.values() if one.verdict == "corrects"}
+        for new in (one for one in self._new.values() if one.text_id not in done):
+            if new.basis != "verified" or new.stance != "stated" or not (name := _renaming_by(new, "")):
+                continue
+            for known in self._known.values():
+                named = known.verified and known.slot != new.slot and name.wrong in known.restatement
+                if named and known.said <= new.said and _renaming_by(new, known.value) == name:
+                    self._renames.append(Change(known.text_id, "renames", new.said, new.text_id))
+                    break
 
     # --- slots
 
@@ -563,6 +578,11 @@ def _is_left(value: Fact, leaves: NewFact) -> bool:
     names = telling_terms(f"{leaves.subject} {_OF_ANY}")
     named = telling_terms(f"{value.value} {value.restatement}") & telling_terms(leaves.restatement)
     return value.slot.subject == leaves.slot.subject and value.slot.attribute in _FIELDS and not named <= names
+
+
+def _renaming_by(new: NewFact, value: str) -> Renaming | None:
+    """What a fact does to a name if it corrects a fact of this value."""
+    return renaming_of(CorrectedValue(new.slot, value, new.value, new.restatement, new.said, 0))
 
 
 def _is_ahead(fact: Fact | NewFact) -> bool:

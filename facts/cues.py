@@ -63,16 +63,16 @@ def asks_openly(question: str) -> bool:
 # --- how it was said
 
 _SUPPOSED = Guarded(
-    "if|suppos|imagin|hypothetic|theory|would|maybe|perhaps|might|alleg|rumo|suspect|guess|say i |unless|apparent|heard|pretend|如果|要是|假|倘若|万一|据说|听说|好像|似乎|怀疑|也许|或许|可能|大概会|传言|传闻|说不定|的话|没准",
+    "if|suppos|imagin|hypothetic|theory|would|maybe|perhaps|might|alleg|rumo|suspect|guess|say i |unless|apparent|heard|pretend|如果|要是|假|倘若|万一|据说|听说|好像|似乎|怀疑|也许|或许|可能|大概会|传言|传闻|说不定|的话|没准|worst case|最坏",
     r"\b(?:if\b(?<!ask if)(?<!asked if)(?<!asks if)(?<!wonder if)(?<!know if)(?<!see if)(?<!as if)(?<!tell you if)(?<!tell me if)(?<!check if)(?<!find out if)(?<!sure if)|suppose\b|supposing\b|imagine\b"
     r"|what if\b|hypothetically\b|in theory\b|would(?:n't)?\b(?! (?:like|love))|maybe\b|perhaps\b|might\b|allegedly\b"
     r"|rumou?r(?:s|ed)?\b|suspects?\b|supposedly\b|i guess\b|say i (?:won|had|were|was)\b|unless\b|apparently\b"
-    r"|i(?:'ve)? heard\b|if only\b|pretend\b)"
-    r"|如果|要是|假如|假设|倘若|(?<![一二三四五六七八九十百千两几\d])万一|据说|听说|好像|似乎|怀疑|也许|或许|可能|大概会|假装|传言|传闻|说不定|的话|没准",
+    r"|i(?:'ve)? heard\b|if only\b|pretend\b|worst case\b)"
+    r"|如果|要是|假如|假设|倘若|(?<![一二三四五六七八九十百千两几\d])万一|据说|听说|好像|似乎|怀疑|也许|或许|可能|大概会|假装|传言|传闻|说不定|的话|没准|最坏",
 )
 #: Of these, the ones that govern all that depends on them, not only their own clause.
 _GOVERNS = pattern_of(
-    r"\b(?:if|suppos\w+|imagine|what if|hypothetically|in theory|would(?:n't)?(?! (?:like|love))|unless|pretend|say i)\b"
+    r"\b(?:if|suppos\w+|imagine|what if|hypothetically|in theory|unless|pretend|say i)\b"
     r"|如果|要是|假如|假设|倘若|假装|的话"
 )
 _JOKED = Guarded(
@@ -136,14 +136,18 @@ _WHOLE_CONDITION = pattern_of(
 )
 
 
-def governs_whole(sentence: str) -> bool:
-    """Whether a sentence is a supposition as a whole: no doubt in one clause, and no "…, luckily they have none"."""
-    plain = _WHOLE_CONDITION.sub(" ", sentence.casefold().replace("’", "'"))
-    return (_GOVERNS.search(plain) is not None or is_question(sentence)) and not _BACK.search(sentence)
+def governed_part(sentence: str) -> tuple[int, int]:
+    """The bounds of what a supposition in a sentence governs: all of it, or what is on its side of "…, luckily …"."""
+    plain = _WHOLE_CONDITION.sub(lambda found: " " * len(found[0]), sentence.casefold().replace("’", "'"))
+    turn = _BACK.search(plain)
+    at = turn.start() if turn else len(plain)
+    if _GOVERNS.search(plain, 0, at) or (not turn and is_question(sentence)):
+        return 0, at
+    return (at, len(plain)) if _GOVERNS.search(plain, at) else (0, 0)
 
 
 _BACK = pattern_of(
-    r"[,;，；—-]\s*(?:but|luckily|thankfully|fortunately|anyway|actually|还好|好在|幸好|幸亏|不过|但是?|可是|其实)",
+    r"[,;，；—-]\s*(?:but|luckily|thankfully|fortunately|anyway|actually|还好|好在|幸好|幸亏|不过|但是?|可是|其实|现在|目前)",
     re.IGNORECASE,
 )
 

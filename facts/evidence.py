@@ -25,7 +25,7 @@ from facts.cues import (
     begins_with_no,
     denied_part,
     ends_or_denies,
-    governs_whole,
+    governed_part,
     is_agreement,
     is_denial,
     is_promise,
@@ -78,8 +78,7 @@ class Sentence:
 
         ``denied``: they are of a denial, which a clause of its own states, whatever the others wish.
         """
-        whole = self.stance == "supposed" and governs_whole(self.text)
-        if self.stance == "stated" or whole or (self.stance == "joked" and self._clauses[0][1] == "joked"):
+        if self.stance == "stated" or (self.stance == "joked" and self._clauses[0][1] == "joked"):
             return self.stance
         if denied and any(stance == "stated" and denies for _, stance, denies in self._clauses):
             return "stated"
@@ -91,8 +90,13 @@ class Sentence:
     def _clauses(self) -> tuple[tuple[frozenset[str], Stance, bool], ...]:
         """The terms of each clause, its stance, and whether it denies."""
         found = split_clauses(self.text)
+        first, end = governed_part(self.text) if self.stance == "supposed" else (0, 0)
         return tuple(
-            (telling_terms(one), stance_of(one, following), is_denial(one))
+            (
+                telling_terms(one),
+                "supposed" if first <= self.text.find(one) < end else stance_of(one, following),
+                is_denial(one),
+            )
             for one, following in zip(found, [*found[1:], self.following], strict=True)
         )
 

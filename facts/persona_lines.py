@@ -817,14 +817,14 @@ def _concerns_line(one: Fact, line: str, stated: Sequence[Fact], own: frozenset[
         return True
     bonds = (fact.value for fact in stated if fact.slot.attribute in BONDS and is_name(fact.value))
     said = normalize_text(one.restatement)
-    wanted, told = telling_terms(line) - own, telling_terms(one.restatement) - own
-    told = frozenset(term for term in told if not _GRAMMAR.search(term))
-    shared = wanted & told
+    wanted, given = telling_terms(line) - own, telling_terms(one.restatement) - own
+    given = frozenset(term for term in given if not _GRAMMAR.search(term))
+    shared = wanted & given
     matter = shared - telling_terms(" ".join(latin_names(one.restatement)))  # York alone is no matter
     return (
         _is_in_line(one.value, line, own)
         or 2 * len(shared) > len(wanted)
-        or (2 * len(shared) >= len(told) and bool(matter))
+        or (2 * len(shared) >= len(given) and bool(matter))
         or any(is_named_in(normalize_text(name), said) for name in bonds)
     )
 

@@ -87,7 +87,6 @@ _SOMEBODY_SAYS = pattern_of(
     r"(?:\b(?:said|says|wrote|writes|texted|replied|goes|was like|told \w+|asked)|[说问写回喊道])[,:，：]?\s*$",
     re.IGNORECASE,
 )
-_SPEAKS_OF_SELF = pattern_of(r"\b(?:i|i'm|i've|me|my|we|our|the user)\b|我|本人|用户", re.IGNORECASE)
 
 
 def pasted_spans(words: str, *, introduced: bool = True) -> list[tuple[int, int]]:
@@ -107,7 +106,7 @@ def pasted_spans(words: str, *, introduced: bool = True) -> list[tuple[int, int]
     for each in _IN_MARKS.finditer(words):
         said = _SOMEBODY_SAYS.search(words, max(0, each.start() - 20), each.start())
         long = len(each[0]) >= (22 if each[0].isascii() else 10)
-        if (said and _SPEAKS_OF_SELF.search(each[0])) or (long and _SENTENCE_INSIDE.search(each[0])):
+        if said or (long and _SENTENCE_INSIDE.search(each[0])):
             found.append(each.span())
     given = _INTRODUCED.search(words) if introduced and any(one in words for one in ":：\n") else None
     if given:

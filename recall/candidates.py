@@ -681,16 +681,17 @@ class CandidateSearch:
 
     def _by_number(self, kind: Kind, hits: _Similarities) -> dict[int, float]:
         """The similarity of messages, or of the sessions of summaries, by number; what is gone is left out."""
-        known = self._numbers[kind]
-        numbers = {text_id: number for text_id in hits if (number := known.get(text_id)) is not None}
-        if new := [text_id for text_id in hits if text_id not in numbers]:
+        numbers = [*map(self._numbers[kind].get, hits)]
+        if None in numbers:
+            new = [text_id for text_id, number in zip(hits, numbers, strict=True) if number is None]
             if kind == "conversation":
                 read = self._archive.messages.numbers_of(new)
             else:
                 read = self._archive.summaries.sessions_of(text_ids=new)  # type: ignore[assignment]
             self._keep_numbers(kind, read)
-            numbers |= read
-        return {numbers[text_id]: similarity for text_id, similarity in hits.items() if text_id in numbers}
+            numbers = [read.get(text_id, number) for text_id, number in zip(hits, numbers, strict=True)]
+        found = zip(numbers, hits.values(), strict=True)
+        return {number: similarity for number, similarity in found if number is not None}
 
     def _keep_numbers(self, kind: Kind, new: Mapping[str, int]) -> None:
         known = self._numbers[kind]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.events import Notice
-from domain.indexes import Embedder, Hit
+from domain.indexes import Embedder
 from domain.recollection import RecalledExternal, RecalledMessage, RecallLimits, RecallRequest, Recollection
 from domain.records import PREFIX, Kind
 from domain.settings import ExternalMemory
@@ -37,7 +37,7 @@ from storage.messages import NewMessage
 from storage.repositories import Repositories
 
 if TYPE_CHECKING:
-    from domain.indexes import Vector
+    from domain.indexes import Hit, Vector
     from recall.retriever import OwnMemories
     from storage.vectors.table import InMemoryRows
 
@@ -87,8 +87,7 @@ class ExternalTexts:
             return [[] for _ in vectors]
         import numpy as np
 
-        found = self._rows.search(np.stack([_unit(vector) for vector in vectors]), None, limit)
-        return [[Hit(*one) for one in each] for each in found]
+        return self._rows.search(np.stack([_unit(vector) for vector in vectors]), None, limit)
 
     def add(self, source: str, read: SourceTexts, stopped: Callable[[], bool]) -> None:
         """Take in all that was read of a source, findable by its words."""

@@ -217,9 +217,10 @@ class InMemory:
                 oldest()
 
     def drop(self, let_go: Callable[[], None]) -> None:
-        """Nothing of this one is there any more."""
+        """Let this one go, and count it no more."""
         with self._lock:
             self._sizes.pop(let_go, None)
+            let_go()
 
 
 class Server:

@@ -60,6 +60,8 @@ _STORED = (
     f" AND number > ? ORDER BY number LIMIT {_AT_ONCE}) AS read_once"
 )
 _REMOVALS = "SELECT removals FROM person"
+#: What is left of the rows up to a number. An answer that was kept is for those of that time, not for later ones.
+_LEFT = "SELECT text_id FROM embedding WHERE model = ? AND number <= ?"
 #: What says the number of a text that can still be found.
 _NUMBERED: Mapping[Kind, str] = {
     "conversation": _NEAREST.format("c.seq", "conversation c ON c.text_id = e.text_id AND c.hidden = 0 AND c.demo = 0"),
@@ -123,7 +125,6 @@ class PostgresVectors:
         """Search no more; safe to call twice."""
         self._model, self.state = "", "closed"
         self._in_memory.drop(self.let_go)
-        self.let_go()
 
     def let_go(self) -> None:
         """Take no memory until the next search."""
@@ -170,13 +171,16 @@ class PostgresVectors:
             if first and count()[0][0] > most:
                 self._too_many = of
                 return None
-            found = removals()[0][0]
-            if self._rows is not rows:
-                self._rows, rows.removals = rows, found
+            if not (person := removals()):  # erased by another process
+                self._in_memory.drop(self.let_go)
+                return None
+            found, self._rows = person[0][0], rows
+            if not rows.last:
+                rows.removals = found
             while rows.put(*run(_STORED, *of, rows.last)[0]):
                 pass
             if rows.removals != found:
-                rows.keep_only(name.decode() for name in self.ids().tolist())
+                rows.keep_only(row[0] for row in run(_LEFT, self._model, rows.last))
                 rows.removals = found
         self._in_memory.keep(self.let_go, rows.numbers)
         return rows
@@ -313,7 +317,7 @@ class _Rows:
 
         taken = np.array(queries, np.float32).reshape(len(queries), self.of[1])
         found = self._rows[kind].search(taken, exclude_session, limit) if queries else []
-        return [[Hit(*one, self._places.get(one[0])) for one in each] for each in found]
+        return [[Hit(*hit[:3], self._places.get(hit.text_id)) for hit in each] for each in found]
 
 
 def _stack(rows: Sequence[Row]) -> npt.NDArray[np.float32]:

@@ -200,12 +200,12 @@ class Vectors:
         except errors.EmbeddingError as fault:
             raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
         if rows_in_memory is not None:
-            found = rows_in_memory.search(queries.astype("float32"), exclude_session, limit)
+            hits = rows_in_memory.search(queries.astype("float32"), exclude_session, limit)
         else:
             with self._translate_errors("search"):
                 on_disk = self._on_disk(table)
                 found = [lance.search_outside(on_disk, query, kind, exclude_session, limit) for query in queries]
-        hits = [list(starmap(Hit, each)) for each in found]
+            hits = [list(starmap(Hit, each)) for each in found]
         if self._log.isEnabledFor(logging.DEBUG):
             self._log_action(f"search {kind} not {exclude_session}", [(h.text_id, h.similarity) for h in chain(*hits)])
         return hits
@@ -450,12 +450,12 @@ class InMemoryRows:
                     self._vectors[place] = self._vectors[len(self._ids)]
                     self._signs[:, place] = self._signs[:, len(self._ids)]
 
-    def search(self, queries: Floats, exclude_session: str | None, limit: int) -> list[list[lance.Found]]:
-        """For each of the queries (Q, D): (text_id, session_id, cosine), best first; equals in the order of their ids.
+    def search(self, queries: Floats, exclude_session: str | None, limit: int) -> list[list[Hit]]:
+        """For each of the queries (Q, D) the nearest rows, best first; equals in the order of their ids.
 
         Few rows are read once for all of them: reading them is what takes the time.
         """
-        every: list[list[lance.Found]] = []
+        every: list[list[Hit]] = []
         with self._lock:
             count = len(self._ids)
             hidden = self._session[:count] == self._sessions.get(exclude_session or "", -1)
@@ -466,9 +466,9 @@ class InMemoryRows:
                 near, places = cosines[best], rows[best]
                 ids = map(self._ids.__getitem__, places.tolist())
                 sessions = map(self._names.__getitem__, self._session[places].tolist())
-                found = list(zip(ids, sessions, near.tolist(), strict=True))
+                found = list(map(Hit, ids, sessions, near.tolist()))
                 if (near[1:] == near[:-1]).any():
-                    found.sort(key=lambda row: (-row[2], row[0]))
+                    found.sort(key=lambda hit: (-hit.similarity, hit.text_id))
                 every.append(found)
         return every
 

@@ -134,6 +134,8 @@ def test_a_window_that_is_learned_twice_changes_nothing(store: Store, teller: Te
 def test_read_messages_are_read_and_the_others_are_not(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "one"), teller.say("s1", "two")
     assert store.messages.unread("s1") == [*one.messages, *two.messages]
+    windows = [store.messages.next_window("s1", 3, all_of_it=whole) for whole in (False, True)]
+    assert windows == [[], [*one.messages, two.user]]  # all of it is in the context
     learn(store, one)
     assert store.messages.unread("s1") == list(two.messages)
     store.rounds.hide([two.user.text_id])

@@ -118,6 +118,7 @@ def test_what_belongs_to_the_person_may_be_told_with_i(said: str, statement: str
         ("Got an email:\nDear Jo,\nI moved to Oslo.", "Got an email:"),
         ("I got a text from mum: she's coming on Friday.", "I got a text from mum: she's coming on Friday."),
         ("他说：“我明天辞职”，我不信", "他说： ，我不信"),
+        ('She goes "its yours to lose" but she left.', "She goes but she left."),
         ("帮我翻译一下这段话：我住在罗马", "帮我翻译一下这段话："),
         ('I read "War and Peace" and 《红楼梦》 twice.', 'I read "War and Peace" and 《红楼梦》 twice.'),
     ],
@@ -248,6 +249,20 @@ def test_a_no_turns_nothing_round_that_says_no_itself_or_what_is_so_behind_it(sa
 )  # fmt: skip
 def test_a_laugh_about_one_clause_makes_no_joke_of_the_others(said: str, statement: str, stance: str) -> None:
     (fact,) = checked(fact_draft(statement, 1), talk("2025-05-17", said)).facts
+    assert fact.stance == stance
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "stance"),
+    [
+        ("Roger is selling the boat, wants nine grand, Maggie would kill me.", "Roger wants £9,000 for the boat.", "stated"),
+        ("要是月底能到五千粉，我就租个工作室，现在三千七", "Mara现在有3700个粉丝。", "stated"),
+        ("要是月底能到五千粉，我就租个工作室，现在三千七", "Mara租个工作室。", "supposed"),
+        ("worst case I move in with my mum", "Mara moves in with her mother.", "supposed"),
+    ],
+)  # fmt: skip
+def test_a_supposition_governs_what_is_on_its_side_of_a_turn(said: str, statement: str, stance: str) -> None:
+    (fact,) = checked(fact_draft(statement, 1, persons=()), talk("2025-05-17", said)).facts
     assert fact.stance == stance
 
 

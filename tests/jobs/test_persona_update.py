@@ -477,7 +477,7 @@ LIVES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("known", ["[1, 2]", "2"], ids=["all named", "another fact named"])
+@pytest.mark.parametrize("known", ["[1, 2]", "2", ""], ids=["all named", "another fact named", "none named"])
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_a_corrected_name_is_right_in_every_line_and_an_end_with_its_day_reaches_the_persona(
     opened, mind, language, known
@@ -485,7 +485,8 @@ def test_a_corrected_name_is_right_in_every_line_and_an_end_with_its_day_reaches
     (first, second, third), ((bond, job), (name,), (split,)) = LIVES[language], LIVES[language].values()
     wrong, right, teaches = bond[3], name[3], job[0]
     mind.answers("notes", noted(bond, job), noted(name), noted(split, end="2025-11"))
-    corrects = f'{{"verdicts": [{{"new": 1, "verdict": "corrects", "known": {known}}}]}}'
+    verdict = f'{{"new": 1, "verdict": "corrects", "known": {known}}}' if known else ""
+    corrects = f'{{"verdicts": [{verdict}]}}'
     mind.answers("compare", corrects, '{"verdicts": []}')
     lines = [{"operation": "add", "text": bond[0]}, {"operation": "add", "text": teaches, "facts": [2]}]
     mind.answers("user", operations(*lines), '{"operations": []}',

@@ -77,7 +77,7 @@ _ROWS = (
      '        return "stated" if "stated" in best else self.stance\n', "        return self.stance\n",
      CHECKED_ZH + "test_nothing_becomes_more_certain_than_it_was_said"),
     ("a supposition governs its own clause only", EVIDENCE,
-     '        whole = self.stance == "supposed" and governs_whole(self.text)\n', "        whole = False\n",
+     '"supposed" if first <= self.text.find(one) < end else stance_of', "stance_of",
      CHECKED + "test_nothing_becomes_more_certain_than_it_was_said"),
     ("what follows from an answer was not asked", EVIDENCE,
      "one.questions and not answers[one.place].is_denial\n", "False\n",

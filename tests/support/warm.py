@@ -42,7 +42,7 @@ from ptyprocess import PtyProcess
 ROOT = Path(__file__).resolve().parents[2]
 _LIBRARIES = (
     "lancedb", "main", "numpy.typing", "numpy.ma", "openai", "pyarrow.dataset",
-    "lance_namespace", "rich.text", "rich.table", "rich.logging",
+    "lance_namespace", "httpcore2", "rich.text", "rich.table", "rich.logging",
     "prompt_toolkit.shortcuts", "Stemmer", "dotenv", "encodings.utf_8_sig", "encodings.idna",
     "anyio._backends._asyncio", "anyio.streams.tls", "pydantic.v1", "fastapi.telemetry._runtime", "uvicorn.lifespan.on",
     "uvicorn.loops.asyncio", "uvicorn.protocols.http.h11_impl",

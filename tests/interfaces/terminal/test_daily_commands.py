@@ -432,7 +432,7 @@ def test_status_names_the_http_status_of_a_job_that_failed() -> None:
     described = SimpleNamespace(base="http://here/v1", model="m")
     context: Any = SimpleNamespace(
         words=Words("en"),
-        conversation=SimpleNamespace(llm=SimpleNamespace(describe=lambda: described)),
+        conversation=SimpleNamespace(llm=SimpleNamespace(described=described)),
         memory=SimpleNamespace(jobs=SimpleNamespace(failed=lambda: [job])),
     )
     ((_, row),) = _failed_job_rows(context)

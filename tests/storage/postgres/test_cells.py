@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -314,3 +315,40 @@ def test_in_memory_are_those_who_asked_last_and_who_has_too_many_is_searched_by_
         assert [hit.text_id for hit in found_in(few, asked)] == [hit.text_id for hit in found]
     assert brought.searches == 2
     other.store.close()
+
+
+def test_what_is_in_memory_is_complete_where_a_request_kept_what_was_there_before_another_one(life: Life) -> None:
+    vectors, first, said = life.opened(in_memory=InMemory(400 * DIMENSION)), next(iter(life.vectors)), list[str]()
+    found_in(vectors, life.near(0))
+    life.store.rounds.undo("s1")
+
+    def meanwhile() -> None:
+        said.extend(life.say("a new one"))
+        life.embed(first, -life.vectors[first])
+        found_in(vectors, life.near(0))
+
+    with life.store.database.reading():
+        found_in(vectors, life.near(0))
+        other = Thread(target=meanwhile)
+        other.start()
+        other.join()
+        found_in(vectors, life.near(1))
+    assert [found_in(vectors, life.vectors[one])[0].text_id for one in said] == said
+
+
+def test_what_was_removed_is_not_found_where_the_memory_is_let_go_in_the_middle_of_a_search(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors, ahead = life.opened(in_memory=InMemory(400 * DIMENSION)), life.store.database.ahead
+    found_in(vectors, life.near(0))
+    gone = {message.text_id for spoken in life.store.rounds.undo("s1") for message in spoken.messages}
+    monkeypatch.setattr(life.store.database, "ahead", lambda *reads: (vectors.let_go(), ahead(*reads)))
+    assert gone.isdisjoint(hit.text_id for hit in found_in(vectors, life.near(0), 300))
+
+
+def test_of_a_person_who_was_removed_nothing_is_found_or_in_memory(life: Life) -> None:
+    vectors = life.opened(in_memory=InMemory(400 * DIMENSION))
+    assert found_in(vectors, life.near(0))
+    shared_connections().remove(str(life.store.folder))
+    assert found_in(vectors, life.near(0)) == []
+    assert vectors._rows.numbers == 0

@@ -254,11 +254,11 @@ def test_among_many_rows_the_nearest_are_found_by_their_signs(monkeypatch: pytes
     monkeypatch.setattr(np, "vecdot", lambda rows, query: compared.append(len(rows)) or vecdot(rows, query))
     for exactly, likely in zip(every, many.search(queries, "open", 50), strict=True):
         assert len(exactly) == 50 == len(likely)
-        assert {session for _, session, _ in likely} == {"other"}
-        assert len({one[0] for one in exactly} & {one[0] for one in likely}) >= 48
-        assert [one[0] for one in exactly[:5]] == [one[0] for one in likely[:5]]
+        assert {hit.session_id for hit in likely} == {"other"}
+        assert len({hit.text_id for hit in exactly} & {hit.text_id for hit in likely}) >= 48
+        assert [hit.text_id for hit in exactly[:5]] == [hit.text_id for hit in likely[:5]]
     assert all(500 <= rows < 1_000 for rows in compared), "ten for each that is wanted, and equals"
-    assert {found[0] for found in many.search(queries[:1], None, count)[0]} == {*ids} - {"t4", "t2999"}
+    assert {hit.text_id for hit in many.search(queries[:1], None, count)[0]} == {*ids} - {"t4", "t2999"}
     compared.clear()
     many.search(queries * (np.arange(dimension) % 3 == 0), None, 50)
     assert compared == [count - 2], "all where most numbers are zero"
