@@ -49,8 +49,8 @@ _CHANGES = pattern_of(
 #: Words for what somebody keeps saying that they will do: nothing has changed by that.
 _SAYS_WILL = pattern_of(
     r"\b(?:sa(?:id|ys?|ying)|sw(?:ore|ears?)|vow\w*|talk\w*)\b.*\b(?:will|'ll|going to|to|of|about)"
-    r" (?:quit|stop|start|giv|chang|switch|mov|leav|cut)\w*"
-    r"|[说嚷喊念叨][^，。]{0,8}[要想会](?:戒|停|换|搬|辞|改)",
+    r" (?P<does>(?:quit|stop|start|giv|chang|switch|mov|leav|cut)\w*)"
+    r"|[说嚷喊念叨][^，。]{0,8}[要想会](?P<zh>[戒停换搬辞改])",
     re.IGNORECASE,
 )
 #: Words for what somebody has got but may not have yet, and for the day on which it begins.
@@ -90,6 +90,10 @@ _LAST_DAY = pattern_of(
     r"|\bmov(?:e|es|ing) out\b|最后一(?:天|个工作日)|离职|搬出|退租",
     re.IGNORECASE,
 )
+#: Before what there is instead.
+_BUT = pattern_of(r"[,;，；。]|\b(?:but|and)\b|而是|现在")
+#: Words that are in what is said of any job or home, and name none.
+_OF_ANY = "work job house home flat company 公司 单位 工作 上班 房子 家"
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
@@ -253,7 +257,7 @@ class _Comparison:
                 any(_is_said_with(fact, one) for one in values)
                 or _is_deed(fact, elsewhere=fact.text_id in self._elsewhere)
                 or self._goes_before_plan(fact)
-                or _SAYS_WILL.search(fact.restatement)
+                or _only_says_will(fact.restatement)
                 or (values and _is_death(fact))  # one dies once: what is said of it later is more of the same
             ):
                 self._new[fact.text_id] = replace(fact, single=False)
@@ -313,11 +317,14 @@ class _Comparison:
         """A fact from the day of what is announced for a day ahead, if it is about that: the pay of a job to come."""
         there = [one for one in known if one.current and one.text_id != fact.text_id]
         ahead = [one for one in there if one.said < fact.said < one.start] if not (fact.start or fact.end) else []
-        now = " ".join(one.restatement for one in known if one not in ahead)
-        own = telling_terms(f"{fact.subject} {fact.attribute} {now}")
+        now = [one for one in known if one not in ahead and one.text_id != fact.text_id]
+        if any(_is_same_matter(fact, one) for one in now):
+            return fact  # "38,500 until she starts there"
+        own = telling_terms(" ".join((fact.subject, fact.attribute, *(one.restatement for one in now))))
         about = telling_terms(fact.restatement) - own
         for one in ahead:
-            if (one.text_id, fact.text_id) in self._placed or about & telling_terms(one.restatement):
+            of_it = fact.slot.attribute == "salary" and about & telling_terms(one.restatement)
+            if of_it or (one.text_id, fact.text_id) in self._placed:
                 fact = self._new[fact.text_id] = replace(fact, start=one.start)
         return fact
 
@@ -514,6 +521,13 @@ def _is_said_with(one: NewFact, other: Fact | NewFact) -> bool:
     return not (exact or one.start or one.end or other.start or other.end or _CHANGES.search(words))
 
 
+def _only_says_will(text: str) -> bool:
+    """Whether a statement tells that somebody says that they will change something, and of no change."""
+    found = _SAYS_WILL.search(text)
+    at, end = found.span(found.lastgroup or 0) if found else (0, 0)
+    return bool(found) and not any(one.search(f"{text[:at]} {text[end:]}") for one in (_CHANGES, _BEGINS))
+
+
 def _is_deed(fact: NewFact, *, elsewhere: bool) -> bool:
     """Whether a fact tells only what somebody did, on a day or ``elsewhere``: no lasting state ends by that."""
     words = " ".join([fact.restatement, *(quote.words for quote in fact.quotes)])
@@ -546,10 +560,12 @@ def _tells_of_end(fact: NewFact, value: Fact | NewFact | None = None) -> bool:
     """Whether a fact tells that something is over: this ``value`` of its slot, which it names, if there is one."""
     if fact.slot.attribute not in _FIELDS or not takes_back(fact.restatement):
         return False
-    if value is None:
-        return not is_denial(fact.restatement)
-    names = telling_terms(f"{fact.subject} {value.subject}")
-    return not (telling_terms(f"{value.restatement} {value.value}") & telling_terms(fact.restatement)) <= names
+    over = telling_terms(f"{value.restatement} {value.value}") if value else frozenset[str]()
+    names = telling_terms(f"{fact.subject} {value.subject if value else ''}")
+    new = telling_terms(fact.value) - over - names
+    if any(new & telling_terms(part) and not takes_back(part) for part in _BUT.split(fact.restatement)):
+        return False  # it also says what there is now: "no longer in Leeds but in York"
+    return not (over & telling_terms(fact.restatement)) <= names if value else not is_denial(fact.restatement)
 
 
 def _is_last_day(fact: NewFact) -> bool:
@@ -559,7 +575,7 @@ def _is_last_day(fact: NewFact) -> bool:
 
 def _is_left(value: Fact, leaves: NewFact) -> bool:
     """Whether a current value is the job or the home, by name, of which a fact gives the last day."""
-    names = telling_terms(leaves.subject)
+    names = telling_terms(f"{leaves.subject} {_OF_ANY}")
     named = telling_terms(f"{value.value} {value.restatement}") & telling_terms(leaves.restatement)
     return value.slot.subject == leaves.slot.subject and value.slot.attribute in _FIELDS and not named <= names
 

@@ -43,6 +43,12 @@ _MISNAMED = pattern_of(
     r"\b(?:called|names?|named|spel(?:t|led|ling)|autocorrect\w*|misheard|typo)\b|[叫名字]|打错|写错|听错",
     re.IGNORECASE,
 )
+#: What comes before a name that is not the right one.
+_NOT = pattern_of(
+    r"(?:\bnot|n['’]t|\binstead of|\brather than|\bas|\bheard|\bto) (?:called |named )?['\"‘“]?"
+    r"|(?<!是)(?:不是|不|并非|而非|[写打听说改]成了?)(?:名?叫)?[“「]?",
+    re.IGNORECASE,
+)
 _BEHIND_NAME = pattern_of(r"\s*[,，;；(（].*")
 #: Two spellings that are so much alike are of one name.
 _ALIKE = 0.6
@@ -139,14 +145,17 @@ def _are_alike(one: str, other: str) -> bool:
 
 
 def _names_like(name: str, text: str) -> Iterator[str]:
-    """The names in a text that are nearly this one: of as many characters, where words do not stand apart."""
-    if not any(map(is_unspaced, name)):
-        yield from (one for one in latin_names(text) if one not in name and _are_alike(one.casefold(), name.casefold()))
-        return
-    for at in range(len(text) - len(name) + 1):
-        one = text[at : at + len(name)]
-        if one[:1] == name[:1] and one != name and is_name(one):
-            yield one
+    """The names that a text calls wrong and that are nearly this one, of as many characters in Chinese."""
+    size = len(name)
+    for found in _NOT.finditer(text):
+        behind = text[found.end() :]
+        if any(map(is_unspaced, name)):
+            named = behind[:size] if behind[:1] == name[:1] else ""
+        else:
+            named = next((one for one in latin_names(text) if behind.startswith(one)), "")
+            named = named if _are_alike(named.casefold(), name.casefold()) else ""
+        if named not in name and is_name(named):
+            yield named
 
 
 def _is_named(name: str, text: str) -> bool:

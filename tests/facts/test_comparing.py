@@ -1016,3 +1016,85 @@ def test_the_last_day_of_a_job_or_in_a_home_makes_doubtful_that_it_goes_on(
     for place, since in ((value, "2025-08-22"), (other, "")):
         known = arrived([new_fact("now", attribute, place, "2025-03-01T20:00:00+00:00")], [last])
         assert (known["now"].doubtful_since, known["now"].current) == (since, True)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "values"),
+    [
+        ("home", {"Leeds": "Mara lives in Leeds.", "York": "Mara no longer lives in Leeds but in York.",
+                  "Bath": "Mara lives in Bath."}),
+        ("partner", {"Tom": "Tom is Mara's boyfriend.", "Rafe": "Mara is not with Tom any more but with Rafe.",
+                     "Ed": "Mara is seeing Ed."}),
+        ("job title", {"teacher": "Mara is a teacher.", "baker": "Mara quit teaching and is a baker.",
+                       "pilot": "Mara is a pilot."}),
+        ("住处", {"成都": "陈默住在成都。", "重庆": "陈默不再住成都，住在重庆。", "西安": "陈默住在西安。"}),
+    ],
+)  # fmt: skip
+def test_what_also_says_what_there_is_now_takes_the_place_and_gives_it_up(
+    attribute: str, values: dict[str, str]
+) -> None:
+    facts = [
+        new_fact(f"f{at}", attribute, value, f"2025-{month}-06T20:00:00+00:00", text=text)
+        for at, ((value, text), month) in enumerate(zip(values.items(), ("03", "07", "10"), strict=True))
+    ]
+    known = arrived(*([one] for one in facts))
+    assert [known[one].replaced_by for one in ("f0", "f1", "f2")] == ["f1", "f2", ""]
+    assert [one.value for one in known.values() if one.current] == [[*values][-1]]
+    assert not arrived(facts[1:2], facts[2:])["f1"].current  # nothing was known of what is over
+
+
+@pytest.mark.parametrize(
+    ("attribute", "now", "ahead", "until"),
+    [
+        ("home", ("Leeds", "Mara lives in Leeds."), ("York", "Mara moves to York on the 18th of October."),
+         ("Leeds", "Mara still lives in Leeds until the York flat is ready.")),
+        ("住处", ("成都", "陈默住在成都。"), ("重庆", "陈默十月十八日搬去重庆。"), ("妹妹家", "陈默去重庆之前住在妹妹家。")),
+        ("salary", ("£38,500", "Brightwater pays Mara £38,500."), ("£44,000", "Osprey pays Mara £44,000."),
+         ("£38,500", "Mara earns £38,500 until she starts at Osprey.")),
+    ],
+)  # fmt: skip
+def test_what_holds_until_what_is_announced_does_not_take_its_place(
+    attribute: str, now: tuple[str, str], ahead: tuple[str, str], until: tuple[str, str]
+) -> None:
+    facts = [
+        new_fact(f"f{at}", attribute, value, f"2025-{month}-01T20:00:00+00:00", text=text, start=start)
+        for at, ((value, text), month, start) in enumerate(
+            [(now, "03", ""), (ahead, "08", "2025-10-18"), (until, "09", "")]
+        )
+    ]
+    known = arrived(*([one] for one in facts))
+    assert (known["f1"].current, known["f1"].start, known["f1"].replaced_by) == (True, "2025-10-18", "")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "now", "leaves"),
+    [
+        ("employer", "Mara works at Brightwater.", "Mara's last day at work before the holiday is the 22nd of August."),
+        ("home", "Mara lives in a house in Leeds.", "Mara leaves the house at seven on the 22nd of August."),
+        ("工作单位", "陈默在净尘科技公司工作。", "陈默公司年假的最后一天是8月22日。"),
+    ],
+)
+def test_a_last_day_that_names_no_job_and_no_home_makes_none_doubtful(attribute: str, now: str, leaves: str) -> None:
+    subject = "陈默" if "陈默" in now else "Mara"
+    holds = new_fact("now", attribute, now, "2025-03-01T20:00:00+00:00", subject=subject, text=now)
+    last = new_fact("last", "plan", "", "2025-07-12T20:00:00+00:00", subject=subject, text=leaves, single=False)
+    known = arrived([holds], [replace(last, stance="planned", start="2025-08-22")])
+    assert not known["now"].doubtful_since
+
+
+@pytest.mark.parametrize(
+    ("attribute", "before", "now"),
+    [
+        ("home", "Mara lives in Leeds.", "Mara says she has moved to York and is going to change the locks."),
+        ("employer", "Mara works at Acme.", "Mara started at Osprey; her boss says the office will move."),
+        ("工作单位", "陈默在建木上班。", "陈默入职溪山，老板说要搬去新区。"),
+        ("抽烟", "陈默一天抽一包烟。", "陈默说要戒烟，真的戒了。"),
+    ],
+)
+def test_who_says_what_they_will_do_beside_a_change_has_changed(attribute: str, before: str, now: str) -> None:
+    facts = [
+        new_fact(f"f{at}", attribute, text, f"2025-{month}-06T20:00:00+00:00", text=text)
+        for at, (text, month) in enumerate([(before, "03"), (now, "06")])
+    ]
+    known = arrived(*([one] for one in facts))
+    assert (known["f0"].replaced_by, known["f1"].current) == ("f1", True)
