@@ -75,7 +75,11 @@ _NO_PLAN = pattern_of(
     r"|(?:[交考办写做付]完|交上|搞定)了|交了(?=[，。])",
     re.IGNORECASE,
 )
-_CALLED_OFF = pattern_of(r"\b(?:cancelled|canceled|called off|postponed)\b|取消|改期|推迟|不去了", re.IGNORECASE)
+_CALLED_OFF = pattern_of(
+    r"\b(?:cancelled|canceled|called off|postponed|fell through|(?:is|are|was|were|it['’]s) off(?=[ ]*(?:[,.;!)]|$)))"
+    r"|取消|改期|推迟|不去了|泡汤|作罢",
+    re.IGNORECASE,
+)
 _CLAUSE_ENDS = pattern_of(r"[,;.!?，。；！？]|\b(?:and|but|so)\b", re.IGNORECASE)
 
 #: Reads which slots a question asks for.
@@ -417,7 +421,7 @@ def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts, today: str
     found: dict[str, tuple[Annotation, ...]] = {}
     for line, facts in past_of.items():
         beside = [each for message in line.messages for each in resting.get(message, ())]
-        known = (_is_followed(fact, beside, today) or _is_known_to(line, fact, later, store) for fact in facts)
+        known = (_is_followed(fact, beside, today) or _is_known_to(line, fact, later, store, today) for fact in facts)
         unknown = [fact for fact, is_known in zip(facts, known, strict=True) if not is_known]
         if marks := tuple(dict.fromkeys([*annotations_from(unknown, later, today), *_past_day_of(line.line, today)])):
             found[line.line] = marks
@@ -521,8 +525,10 @@ def _is_followed(plan: Fact, beside: Iterable[Fact], today: str) -> bool:
     return bool(day) and any(one.said[:10] > (plan.end or day) and about & _term_set(one.restatement) for one in beside)
 
 
-def _is_known_to(line: LineEvidence, fact: Fact, later: Mapping[str, Fact], store: Facts) -> bool:
-    """Whether a line already accounts for the change of a fact: it states the end, or is based on the cause too."""
+def _is_known_to(line: LineEvidence, fact: Fact, later: Mapping[str, Fact], store: Facts, today: str) -> bool:
+    """Whether a line already accounts for what became of a fact: it says so, states the end, or rests on the cause."""
+    if planned_for(fact, today):
+        return bool(_CALLED_OFF.search(line.line))
     if fact.until and not (fact.replaced_by or fact.corrected):
         return fact.until == fact.end
     if fact.replaced_by in later:

@@ -159,6 +159,19 @@ def test_a_line_of_which_the_day_is_past_says_that_it_does_not_tell_how_it_went(
     assert life.shown == (line + remark * past,)
 
 
+def test_a_line_that_says_that_a_plan_is_off_is_not_marked_with_its_day(life, clock):
+    said, off, line = {
+        "en": ("Harvest walk on Saturday.", "The walk is off.", "Harvest walk on Saturday 2026-05-09, but it is off."),
+        "zh": ("周六去秋收徒步。", "徒步泡汤了。", "周六（2026-05-09）去徒步，后来泡汤了。"),
+    }[life.language]
+    told = life.say(said, FIRST)
+    plan = {"stance": "planned", "start": "2026-05-09", "single": False}
+    life.learn(told, life.fact("walk", "harvest walk", said, Slot("person", "plan"), **plan))
+    life.write(line, rests=(told, life.say(off, FIRST)))
+    clock.now = datetime.fromisoformat("2026-06-01T12:00:00+00:00")
+    assert life.shown == (line,)
+
+
 @pytest.mark.parametrize(("today", "past"), [(4, False), (40, True)])
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_quoted_line_of_which_the_day_is_past_says_so_too(life, clock, today, past, number):
