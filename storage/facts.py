@@ -46,7 +46,7 @@ _MISNAMED = pattern_of(
 #: What comes before a name that is not the right one.
 _NOT = pattern_of(
     r"(?:\bnot|n['’]t|\binstead of|\brather than|\bas|\bheard|\bto) (?:called |named )?['\"‘“]?"
-    r"|(?<!是)(?:不是|不|并非|而非|[写打听说改]成了?)(?:名?叫)?[“「]?",
+    r"|(?<!是)(?:不是|不|并非|而非|[写打听说改]错?成了?)(?:名?叫)?[“「]?",
     re.IGNORECASE,
 )
 _BEHIND_NAME = pattern_of(r"\s*[,，;；(（].*")
