@@ -68,7 +68,7 @@ _PLACES = (
     " coalesce(l.length, 0) AS length, coalesce(l.marks, 0) AS marks, c.position,"
     " replace(substr(c.timestamp, 1, 10), ',', ' ') AS day"
     " FROM conversation c JOIN session s ON s.session_id = c.session_id LEFT JOIN message_length l ON l.seq = c.seq"
-    f" WHERE c.seq > ? AND c.seq <= ? AND {_VISIBLE} AND c.text NOT IN ('User: ', 'Assistant: ')"
+    f" WHERE c.seq > ? AND c.seq <= ? AND {_VISIBLE} AND c.text NOT IN {(*PREFIX.values(),)}"
     " AND NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = c.text_id)"
     " ORDER BY c.seq LIMIT ?) AS read_once"
 )
