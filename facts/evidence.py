@@ -274,7 +274,7 @@ class TextFigures:
 
 #: What has not happened yet: there "on Friday" is the next one.
 _AHEAD = pattern_of(
-    r"\b(?:will|'ll|going to|gonna|tomorrow|tonight|next|until|till|by|starts?|plan\w*|book(?:ed|ing)|appointment"
+    r"\b(?:will|'ll|going to|gonna|tomorrow|tonight|next|until|till?|by|starts?|plan\w*|book(?:ed|ing)|appointment"
     r"|meeting|deadline|due|want|see you|let's|hope|(?<!had )(?:a|another) free)\b"
     r"|[要会]|空出来|空了|打算|准备|计划|约|之前|开始|到时|预约|截止|安排|希望",
     re.IGNORECASE,

@@ -9,7 +9,7 @@ from domain.patterns import pattern_of
 _SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
 #: Many people type a space for a comma in Chinese.
 _CLAUSE = pattern_of(
-    r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过(?!敏)|可是|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])"
+    r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过(?!敏)|可是|(?<=[\u4e00-\u9fff])\s+(?=[\w:.]*[\u4e00-\u9fff])"
 )
 #: A denial after "and" is separate if a clause precedes it.
 _DENIED_BESIDES = pattern_of(
