@@ -137,24 +137,15 @@ _WHOLE_CONDITION = pattern_of(
 
 
 def governed_part(sentence: str) -> tuple[int, int]:
-    """The bounds of what a supposition in a sentence governs: all of it, or what is on its side of "…, luckily …".
-
-    A question in Chinese asks what is behind the last space alone: 交了 周日截止 你说晚不晚?
-    """
+    """The bounds of what a supposition in a sentence governs: all of it, or what is on its side of "…, luckily …"."""
     plain = _WHOLE_CONDITION.sub(lambda found: " " * len(found[0]), sentence.casefold().replace("’", "'"))
     turn = _BACK.search(plain)
     at = turn.start() if turn else len(plain)
-    if _GOVERNS.search(plain, 0, at):
+    if _GOVERNS.search(plain, 0, at) or (not turn and is_question(sentence)):
         return 0, at
-    if not turn and is_question(sentence):
-        start = max((found.end() for found in _SPACED.finditer(plain)), default=0)
-        return 0 if _ASKS_BEFORE.search(plain, 0, start) else start, at
     return (at, len(plain)) if _GOVERNS.search(plain, at) else (0, 0)
 
 
-#: Where people type a space between clauses in Chinese, and what asks, wherever the question mark stands.
-_SPACED = pattern_of(r"(?<=[\u4e00-\u9fff])\s(?=[\w:.]*[\u4e00-\u9fff])")
-_ASKS_BEFORE = pattern_of(rf"([\u4e00-\u9fff])[不没]\1|你说|觉得|难道|{_OPENLY.pattern}")
 _BACK = pattern_of(
     r"[,;，；—-]\s*(?:but|luckily|thankfully|fortunately|anyway|actually|还好|好在|幸好|幸亏|不过|但是?|可是|其实|现在|目前)",
     re.IGNORECASE,
