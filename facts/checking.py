@@ -60,6 +60,7 @@ _UNTIL = pattern_of(
     r"\b(?:until|till|by|before) (?:the )?[^,.;]*|(?:^|(?<=[，。；]))[^，。；]*?(?:之?前|为止|截止)(?=[，。；的]|$)",
     re.IGNORECASE,
 )
+_ONLY_NAMES = pattern_of(r"(?:the|my|our|that|this) (?:\w+ )?\w+", re.IGNORECASE)
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
 #: That somebody asks whoever is named behind it; and words of asking in a question, which is then of asking others.
@@ -583,8 +584,10 @@ def _stance_in(attribute: str, basis: _Basis) -> Stance:
 
 
 def _quoted_sentences(quotes: Iterable[Quote], sources: Iterable[Source]) -> tuple[Sentence, ...]:
-    """The sentences of the person with some quoted words."""
-    spans = {quote.message: (quote.start, quote.end) for quote in quotes}
+    """The sentences of the person with some quoted words; what these only name, "the leeds job", says nothing of it."""
+    quotes = [*quotes]
+    telling = [one for one in quotes if one.role == "user" and not _ONLY_NAMES.fullmatch(one.words)] or quotes
+    spans = {quote.message: (quote.start, quote.end) for quote in telling}
     found = []
     for source in sources:
         if source.spoken_by_person and source.message.text_id in spans:

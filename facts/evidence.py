@@ -526,8 +526,17 @@ class SpokenWindow:
             return True
         last = sources[-1].place if sources else 0
         nearest = (*self._sources[last::-1], *self._sources[last + 1 :])
-        others = (each for each in nearest if not each.barred and (each.spoken_by_person or of_companion))
+        others = (
+            each
+            for each in nearest
+            if not each.barred and (each.spoken_by_person or of_companion or self._is_taken_up(each))
+        )
         return next((other for other in others if is_named_in(wanted, other.words)), None)
+
+    def _is_taken_up(self, source: Source) -> bool:
+        """Whether the companion asked about what it names, and the person answered without denying it."""
+        after = self._sources[source.place + 1 : source.place + 2]
+        return any(map(asks_openly, source.questions)) and any(one.spoken_by_person and not one.denies for one in after)
 
     def is_like_a_word(self, name: str, similarity: float) -> bool:
         """Whether a name is like a word of a message, or another form of one: a typo, "Climbing" for "I climb"."""

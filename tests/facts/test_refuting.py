@@ -465,6 +465,23 @@ def test_an_answer_is_read_with_its_question() -> None:
     assert reason("Petra is a friend of Mara.", said, 3, persons=("Petra",)) != ""
 
 
+def test_whom_the_companion_asks_about_is_named_once_the_person_answers() -> None:
+    said = talk("2026-03-22", "Hi.", "> How did Bess get on at the vet's?", "two teeth out on friday, the poor dog")
+    bess: dict[str, object] = {"subject": "Bess", "about": "other", "persons": ("Bess",)}
+    assert reason("The dog Bess had two teeth out on 20 March 2026.", said, 3, **bess) == ""
+    said = talk("2026-03-22", "Hi.", "> How did Bess get on at the vet's?", "no, two teeth out was the other dog")
+    assert reason("The dog Bess had two teeth out.", said, 3, **bess) == "name"
+
+
+def test_words_that_only_name_a_thing_do_not_say_how_sure_it_is() -> None:
+    said = talk(
+        "2026-11-10", "if i get the leeds job i move", "> When was the interview?", "lab tech. last thurs, 40 mins"
+    )
+    quotes = (QuoteDraft(1, "the leeds job"), QuoteDraft(3, "last thurs, 40 mins"))
+    draft = fact_draft("Mara had the interview for the Leeds job.", 1, 3, subject="Mara", quotes=quotes)
+    assert [one.stance for one in checked(draft, said).facts] == ["stated"]
+
+
 @pytest.mark.parametrize(
     ("said", "statement", "fields", "why"),
     [
