@@ -465,12 +465,13 @@ def test_an_answer_is_read_with_its_question() -> None:
     assert reason("Petra is a friend of Mara.", said, 3, persons=("Petra",)) != ""
 
 
-def test_whom_the_companion_asks_about_is_named_once_the_person_answers() -> None:
-    said = talk("2026-03-22", "Hi.", "> How did Bess get on at the vet's?", "two teeth out on friday, the poor dog")
+@pytest.mark.parametrize(("answer", "why"), [("two teeth out, the poor dog", ""), ("nope, another time", "name")])
+def test_whom_the_companion_asks_about_is_named_once_the_person_answers(answer: str, why: str) -> None:
+    said = talk(
+        "2026-03-22", "Hi.", "> How did Bess get on at the vet's?", answer, "> Ouch!", "chicken and rice til thursday"
+    )
     bess: dict[str, object] = {"subject": "Bess", "about": "other", "persons": ("Bess",)}
-    assert reason("The dog Bess had two teeth out on 20 March 2026.", said, 3, **bess) == ""
-    said = talk("2026-03-22", "Hi.", "> How did Bess get on at the vet's?", "no, two teeth out was the other dog")
-    assert reason("The dog Bess had two teeth out.", said, 3, **bess) == "name"
+    assert reason("The dog Bess has chicken and rice until 26 March 2026.", said, 5, **bess) == why
 
 
 def test_words_that_only_name_a_thing_do_not_say_how_sure_it_is() -> None:
