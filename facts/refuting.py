@@ -236,16 +236,14 @@ def find_fault(
         return "number"
     if any(_is_bygone(statement, each, quoted, around) for each in evidence):
         return "polarity"
-    clauses = [_governing_clause(statement, each, quoted) for each in sentences]
-    compared = any(map(_THAN_THE_SPEAKER.search, sentences))
-    # A place is nobody else: "my sister moved, flat's in Leeds" is not of the person's flat.
-    people = [name for name in others if not re.search(rf"\b(?:in|near) {re.escape(name)}(?!\w|['’]s)", statement)]
     of_another = (
         about == "person"
-        and not (people or compared)
-        and all(_is_of_another(statement, one, around) for one in clauses)
+        and not any(map(_THAN_THE_SPEAKER.search, sentences))
+        and all(_is_of_another(statement, _governing_clause(statement, one, quoted), around) for one in sentences)
     )
-    return "subject" if of_another else ""
+    # A place is nobody else: "my sister moved, flat's in Leeds" is not of the person's flat.
+    alone = of_another and all(re.search(rf"\b(?:in|near) {re.escape(name)}(?!\w|['’]s)", statement) for name in others)
+    return "subject" if alone else ""
 
 
 #: What says of another tells as much of the speaker: "seven minutes quicker than me", 比我大两岁.
