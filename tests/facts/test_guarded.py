@@ -16,12 +16,16 @@ from typing import Any
 import pytest
 
 from domain.patterns import Guarded
-from facts import cues
-from language import forget_forms, times
+from facts import ages, cues, evidence, refuting
+from language import forget_forms, numbers, times
 
 GUARDED = {
-    name: one for module in (cues, forget_forms) for name, one in vars(module).items() if isinstance(one, Guarded)
+    name: one
+    for module in (cues, evidence, refuting, forget_forms, numbers)
+    for name, one in vars(module).items()
+    if isinstance(one, Guarded)
 }
+GUARDED |= {f"age {number}": one for number, (one, _) in enumerate((*ages._ENGLISH, *ages._CHINESE))}
 _FORMS = (forget_forms.CLEAR, forget_forms.LIKELY, forget_forms.HAN_CLEAR, forget_forms.HAN_LIKELY)
 GUARDED |= {f"form {number}": one for number, one in enumerate(one for forms in _FORMS for one in forms)}
 #: A character that may be any of many.
