@@ -42,11 +42,8 @@ def is_question(sentence: str) -> bool:
     >>> is_question("Will you remind me of Tom's birthday?"), is_question("能提醒我爸的生日吗？")
     (False, False)
     """
-    if _REQUESTS.search(sentence) and not asks_openly(sentence):
-        return False
-    if not _ASKS.search(sentence):
-        return bool(_ASKS_HAN.search(sentence))
-    return not _TAG.search(sentence)
+    asks = not _TAG.search(sentence) if _ASKS.search(sentence) else bool(_ASKS_HAN.search(sentence))
+    return asks and (asks_openly(sentence) or not _REQUESTS.search(sentence))
 
 
 _OPENLY = pattern_of(
@@ -97,19 +94,21 @@ _PLANNED = Guarded(
 
 
 #: How much, not what somebody wants: "it hurts so much I want to scream", 难受得想哭.
-_SO_MUCH = pattern_of(
+_SO_MUCH = Guarded(
+    "want to|wanna|想",
     r"(?<=\w )(?<!and )(?<!but )so (?!now\b|then\b|today\b|tomorrow\b|maybe\b)\w+ (?:that )?i (?:just )?(?:want to|wanna)\b"
-    r"|\bmak(?:es?|ing) me want to\b|\bmade me want to\b|得(?:我|人)?(?:都|真|直|只|就)?想(?=[\u4e00-\u9fff])"
+    r"|\bmak(?:es?|ing) me want to\b|\bmade me want to\b|得(?:我|人)?(?:都|真|直|只|就)?想(?=[\u4e00-\u9fff])",
 )
 
 
 #: What supposes nothing though its words often do: a request, what somebody had said they would do, and how old one who
 #: is dead would be.
-_SUPPOSES_NOTHING = pattern_of(
+_SUPPOSES_NOTHING = Guarded(
+    "you|would|'d|在世|还在|还活着",
     r"\b(?:will|would|could|can) you\b(?=.*\b(?:me|us)\b)"
     r"|(?<=\bsaid )(?:that )?\w+(?:'d| would)\b|(?<=\bpromised )(?:that )?\w+(?:'d| would)\b|(?<=\btold \w\w )(?:that )?\w+(?:'d| would)\b"
     r"|\bwould(?: have|'ve) (?:been|turned) (?=\d|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|a hundred)"
-    r"|(?:要是|如果|假如)?[^，。？]{0,8}?(?:还在世?|在世|还活着)(?:的话)?(?=[，,]?[^。？]{0,10}?[\d一二三四五六七八九十]+周?(?:岁|了))"
+    r"|(?:要是|如果|假如)?[^，。？]{0,8}?(?:还在世?|在世|还活着)(?:的话)?(?=[，,]?[^。？]{0,10}?[\d一二三四五六七八九十]+周?(?:岁|了))",
 )
 
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Literal
 
 from domain.facts import Quote, Stance
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from domain.quotations import outside_quotations
 from domain.records import Message
 from facts.ages import birth_years
@@ -121,7 +121,9 @@ _PLAIN_NO = pattern_of(
 )
 _LAUGHTER = pattern_of(r"[😂🤣😜]|\b(?:ha){2,}\b|\blol\b", re.IGNORECASE)
 #: A length of years, with what may be its number: "for twenty five years", 十一年.
-_YEARS_LONG = pattern_of(r"(?:[\w-]+ )?[\w-]+ (?:years?|yrs?)\b|\d+ ?(?:yrs?\b|年)|[一二两三四五六七八九十百几]+个?年")
+_YEARS_LONG = Guarded(
+    "year|yr|年", r"(?:[\w-]+ )?[\w-]+ (?:years?|yrs?)\b|\d+ ?(?:yrs?\b|年)|[一二两三四五六七八九十百几]+个?年"
+)
 
 
 class TextFigures:
@@ -157,7 +159,7 @@ class TextFigures:
     @cached_property
     def _shifted(self) -> tuple[TimeRange, ...]:
         """The days that it gives by their distance from its others: "a week from Tuesday", 庙会第二天."""
-        steps = {step for found in _SHIFT.finditer(self.text.casefold()) if (step := _days_away(found))}
+        steps = {step for found in _SHIFT.all_in(self.text.casefold()) if (step := _days_away(found))}
         named = [each for each in possible_ranges(self.text, self._written) if each.days == 1] if steps else []
         moved = (day.first + timedelta(step) for step in steps for day in named)
         return tuple(dict.fromkeys(TimeRange(day, day) for day in moved))
@@ -177,7 +179,7 @@ class TextFigures:
     def clock_times(self) -> frozenset[time]:
         """The times of day in it, also bare hours and so many minutes away; one before noon may mean the afternoon."""
         found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
-        lengths = "，".join(each[0] for each in _IN_MINUTES.finditer(self.text.casefold())) if found else ""
+        lengths = "，".join(each[0] for each in _IN_MINUTES.all_in(self.text.casefold())) if found else ""
         if lengths:
             minutes = [int(each) for each in find_numbers(lengths) if each.isdecimal() and int(each) < 60]
             moments = [datetime.combine(self._written, at) for at in found]
@@ -230,7 +232,7 @@ class TextFigures:
     @cached_property
     def years_since(self) -> frozenset[int]:
         """The years that its lengths of time reach back or ahead to: "eleven years now"."""
-        lengths = " ".join(found[0] for found in _YEARS_LONG.finditer(self.text.casefold()))
+        lengths = " ".join(found[0] for found in _YEARS_LONG.all_in(self.text.casefold()))
         counts = [int(number) for number in find_numbers(lengths) if number.isdecimal() and int(number) < 120]
         away = {sign * count + slack for count in counts for sign in (-1, 1) for slack in (-1, 0)}
         return frozenset(self._written.year + years for years in away)
@@ -280,23 +282,26 @@ _AHEAD = pattern_of(
     re.IGNORECASE,
 )
 #: A distance from another day than today.
-_SHIFT = pattern_of(
+_SHIFT = Guarded(
+    "day|night|week|天|次日|晚",
     r"\b(?P<count>the|an?|one|two|three|four|five|six|ten|\d{1,2}) (?P<unit>day|night|week|fortnight)s? "
     r"(?P<way>before|after|from|on)\b (?!now\b|today\b|yesterday\b|tomorrow\b|last\b|next\b)(?=\w)"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day (?P<on>week|fortnight)\b"
-    r"|(?P<after>第二天|次日|隔天|后一天|转天)|(?P<ahead>前一天|头一天|前一晚|头天)"
+    r"|(?P<after>第二天|次日|隔天|后一天|转天)|(?P<ahead>前一天|头一天|前一晚|头天)",
 )
 
 
 _A_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_COUNTS_DAYS = pattern_of(
+_COUNTS_DAYS = Guarded(
+    "day|tomorrow|month|year|week|wk|fortnight|tmr|tomoz|old|ago|the one|not this|mon|tue|wed|thu|fri|sat|sun| de |天大"
+    "|周|星期|礼拜|今天|往前数|往后数|倒数",
     rf"\b(?:first|second|third|fourth|last) {_A_WEEKDAY} (?:of|in)\b"
     rf"|\b{_A_WEEKDAY} (?:before|after) (?!last\b)|\b{_A_WEEKDAY}s ago\b"
     r"|\bago (?:tomorrow|yesterday|on|last|next|this)\b|\b(?:month|year)s? from today\b"
     r"|\b(?:days?|we?e?ks?|fortnight) (?:on |from |this |next )?(?:today|tomorrow|tmrw?|tomoz)\b"
     r"|\b(?:days?|weeks?|months?) old\b|[天周]大"
     r"|\bthe (?:one|week|day) after\b|\bnot this\b|\b(?:mon|tues?|weds?|thurs?|fri|sat|sun)\b|\b\d{1,2} de [a-z]+"
-    r"|(?:头一个|最后一个|第[一二三四]个)(?:周|星期|礼拜)|去年的?今天|往前数|往后数|倒数"
+    r"|(?:头一个|最后一个|第[一二三四]个)(?:周|星期|礼拜)|去年的?今天|往前数|往后数|倒数",
 )
 
 
@@ -349,9 +354,10 @@ _LIST = pattern_of(
 )
 _LISTED = pattern_of(r",? (?:and|&) |, |[、和跟与]")
 #: A length of minutes with its number: "forty-five minutes", 十五分钟.
-_IN_MINUTES = pattern_of(
+_IN_MINUTES = Guarded(
+    "min|分钟",
     r"(?<![\d:.])(?:\d{1,2}|\b(?:(?:twenty|thirty|forty|fifty)[ -])?[a-z]{1,12})[ -]?min(?:ute)?s?\b"
-    r"|(?<![\d:.])(?:\d{1,2}|[一二两三四五六七八九十]{1,3})来? ?分钟"
+    r"|(?<![\d:.])(?:\d{1,2}|[一二两三四五六七八九十]{1,3})来? ?分钟",
 )
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 #: Hours without "o'clock", which only what is said around them tells from other numbers.

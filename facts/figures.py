@@ -174,13 +174,13 @@ def wrong_figure(text: str, figures: Figures) -> str:
     rest = LUNAR_DAY.sub(" ", rest)
     times = read_times(rest, _ANY_DAY)
     named = [one for one in times if one.kind in ("date", "day", "month", "weekday")]
-    if figures.clock_times and not clock_times(rest, _ANY_DAY) <= figures.clock_times:
+    at = clock_times(rest, _ANY_DAY)
+    if at and figures.clock_times and not at <= figures.clock_times:
         return "time"
     written = [one.possible[0] for one in named if one.kind == "date"]
     if any(not figures.bears_range(each) for each in written):
         return "date"
-    weekdays = figures.weekdays | {each.first.weekday() for each in written if each.days == 1}
-    if any(not _bears_expression(one, figures, weekdays) for one in named):
+    if any(not _bears_expression(one, figures, written) for one in named):
         return "date"
     clocks = [one for one in times if one.kind == "clock" and figures.clock_times]
     days = [one for one in times if one.kind == "day of month"]
@@ -204,13 +204,19 @@ def _month_and_day(written: str) -> tuple[int, int]:
     return parse_number(month.strip("农历阴旧")) or 0, parse_number(day.strip("初")) or 0
 
 
-def _bears_expression(named: TimeExpression, figures: Figures, weekdays: AbstractSet[int]) -> bool:
+def _bears_expression(named: TimeExpression, figures: Figures, written: Iterable[TimeRange]) -> bool:
+    """Whether figures have a day, a month or a weekday, also that of a ``written`` date."""
     days = named.meant or named.possible[0]
     if named.kind == "day":
         return all(figures.holds_day(day.month, day.day) for day in (days.first, days.last))
     if named.kind == "month":
         return figures.holds_month(days.first.month) and not figures.names_other_part(days)
-    return named.kind == "date" or days.first.weekday() in weekdays
+    weekday = days.first.weekday()
+    return (
+        named.kind == "date"
+        or weekday in figures.weekdays
+        or any(each.days == 1 and each.first.weekday() == weekday for each in written)
+    )
 
 
 def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str, str]:

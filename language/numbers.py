@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
-from domain.patterns import holds_any, pattern_of
+from domain.patterns import Guarded, holds_any, pattern_of
 
 #: As many texts as a window and its drafts have.
 _TEXTS_CACHED = 1_024
@@ -28,10 +28,16 @@ _WORDS = {word: value for value, word in enumerate(_SMALL.split())}
 _WORDS |= {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
 _SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 _ANY_WORD = "|".join([*_WORDS, *_SCALES])
-_ENGLISH = pattern_of(rf"\b(?:a )?(?:{_ANY_WORD})(?:[\s-]+(?:and[\s-]+)?(?:{_ANY_WORD}))*\b")
+#: Every English word for a number contains one of these.
+_PARTS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twel",
+    "teen", "ty", "hundred", "thousand", "million", "half", "dozen",
+)  # fmt: skip
+_ENGLISH = Guarded("|".join(_PARTS), rf"\b(?:a )?(?:{_ANY_WORD})(?:[\s-]+(?:and[\s-]+)?(?:{_ANY_WORD}))*\b")
 _DIGITS = pattern_of(r"\d{1,40}(?:,\d{3}){1,12}(?:\.\d{1,40})?|\d{1,40}(?:\.\d{1,40})?")
-_SCALED = pattern_of(
-    r"(?<!\d)(?P<number>\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?)\s?(?P<scale>[k千万亿]|thousand|grand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])"
+_SCALED = Guarded(
+    "k|thousand|grand|million|千|万|亿",
+    r"(?<!\d)(?P<number>\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?)\s?(?P<scale>[k千万亿]|thousand|grand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])",
 )
 _HAN_NUMBER = pattern_of(r"[零〇一二两三四五六七八九十百千万亿]{1,40}(?:点[零〇一二三四五六七八九]{1,40})?")
 #: Words in which these characters count nothing.
@@ -67,11 +73,6 @@ _METRES = pattern_of(r"(?P<number>[一二两\d])米(?P<rest>[零〇一二三四�
 _QUARTERS = {"and a quarter": "15", "quarter of an hour": "15", "three quarters": "45", "一刻": "15", "三刻": "45"}
 _HALF = pattern_of(r"\bhalf\b|半")
 _A_FIGURE = pattern_of(r"[\d零〇一二两三四五六七八九十百千万亿俩仨半]")
-#: Every English word for a number contains one of these.
-_PARTS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twel",
-    "teen", "ty", "hundred", "thousand", "million", "half", "dozen",
-)  # fmt: skip
 #: The value of "a few".
 _FEW = 3
 _ROUGH = {
@@ -102,10 +103,14 @@ _CARDINALS = {
 }  # fmt: skip
 _DOZEN = pattern_of(r"\bdozen\b")
 #: "Year fours", "in her thirties".
-_PLURAL = pattern_of(
-    r"\b(?P<word>two|three|four|five|seven|eight|nine|ten|twentie|thirtie|fortie|fiftie|seventie|eightie|ninetie)s\b"
+_PLURAL = Guarded(
+    "twos|threes|fours|fives|sevens|eights|nines|tens|ties",
+    r"\b(?P<word>two|three|four|five|seven|eight|nine|ten|twentie|thirtie|fortie|fiftie|seventie|eightie|ninetie)s\b",
 )
-_TWO = pattern_of(r"\b(?:pair|twins?|both|couple|twice|fortnight|too(?= [a-z]{2,}(?<![us])s\b))\b|俩|双胞胎|一对|一双")
+_TWO = Guarded(
+    "pair|twin|both|couple|twice|fortnight|too |俩|双胞胎|一对|一双",
+    r"\b(?:pair|twins?|both|couple|twice|fortnight|too(?= [a-z]{2,}(?<![us])s\b))\b|俩|双胞胎|一对|一双",
+)
 _EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里", re.IGNORECASE)
 
 
@@ -181,7 +186,7 @@ def asserted_numbers(text: str) -> tuple[frozenset[str], ...]:
         plain = _NO_NUMBER.sub(" ", plain)
     if not may_mention(plain):
         return ()
-    scaled = [frozenset(_scaled_numbers(found)) for found in _SCALED.finditer(plain)]
+    scaled = [frozenset(_scaled_numbers(found)) for found in _SCALED.all_in(plain)]
     rest = _SCALED.sub(" ", plain) if scaled else plain
     words = [frozenset({number}) for number in _latin_words(rest) if number != "1"]
     digits = [frozenset({number}) for number in _digit_numbers(rest)]
@@ -203,7 +208,7 @@ def parse_number(text: str) -> int | None:
         return int(plain) if len(plain) < _EXACT else None
     if plain and _HAN_NUMBER.fullmatch(plain) and (value := _han_value(plain)).isdecimal():
         return int(value)
-    found = _ENGLISH.fullmatch(plain)
+    found = _ENGLISH.pattern.fullmatch(plain)
     return _english_value(plain) if found else None
 
 
@@ -258,13 +263,13 @@ def _fold_case(text: str) -> str:
 
 
 def _all_numbers(plain: str) -> Iterator[str]:
-    for scaled in _SCALED.finditer(plain):
+    for scaled in _SCALED.all_in(plain):
         yield from _scaled_numbers(scaled)
     yield from _digit_numbers(plain)
     yield from _latin_words(plain)
     if ("half" in plain or "半" in plain) and _HALF.search(plain):
         yield "0.5"
-    for found in _PLURAL.finditer(plain):
+    for found in _PLURAL.all_in(plain):
         yield str(_WORDS.get(found["word"]) or _WORDS[found["word"].removesuffix("ie") + "y"])
     if "dozen" in plain and _DOZEN.search(plain):
         yield "12"
@@ -279,7 +284,7 @@ def _all_numbers(plain: str) -> Iterator[str]:
 
 def _latin_words(plain: str) -> Iterator[str]:
     if plain.isascii() or _LETTER.search(plain):
-        yield from (str(_english_value(found[0])) for found in _ENGLISH.finditer(plain))
+        yield from (str(_english_value(found[0])) for found in _ENGLISH.all_in(plain))
 
 
 def _digit_numbers(plain: str) -> Iterator[str]:

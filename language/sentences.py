@@ -49,7 +49,7 @@ def split_clauses(sentence: str) -> tuple[str, ...]:
     """The clauses of a sentence."""
     parts: list[str] = []
     for part in _CLAUSE.split(sentence):
-        found = _DENIED_BESIDES.search(part)
+        found = _DENIED_BESIDES.search(part) if "and" in part.casefold() else None
         apart = found and len(part[: found.start()].split()) >= _SHORTEST_CLAUSE
         parts += [part[: found.start()], part[found.end() :]] if found and apart else [part]
     return tuple(clause for part in parts if (clause := part.strip()))
