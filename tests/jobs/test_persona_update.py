@@ -92,7 +92,7 @@ def test_the_words_of_a_note_without_a_fact_are_shown_to_no_persona(opened, mind
 
 def test_what_changed_is_shown_with_before_and_now_and_a_line_changes_where_it_stands(opened, mind):
     mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo"))
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 1}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 2}]}')
     change = {"operation": "change", "line": 2, "text": "The user lives in Oslo (since 2026-03-01)."}
     mind.answers("user", operations({"operation": "add", "text": "The user lives in Lyon."}), operations(change))
     with opened() as home:
@@ -208,7 +208,7 @@ def test_a_line_may_be_dropped_by_what_was_extracted_about_it(opened, mind):
     allergy = {"attribute": "allergies", "restatement": "The user is allergic to penicillin."}
     mind.answers("notes", home_of_the_user("penicillin", **allergy),
                  home_of_the_user("penicillin", **{**allergy, **over}))  # fmt: skip
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 1}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 2}]}')
     add = {"operation": "add", "text": allergy["restatement"]}
     mind.answers("user", operations(add), operations({"operation": "drop", "line": 1}))
     with opened() as home:
@@ -220,7 +220,7 @@ def test_a_line_may_be_dropped_by_what_was_extracted_about_it(opened, mind):
 
 def test_what_has_changed_since_is_not_brought_back_by_a_persona_that_had_to_wait(opened, mind):
     mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo"))
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 1}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 2}]}')
     mind.answers("user", status(401))
     with opened() as home:
         saved(home, "I live in Lyon.")
@@ -270,7 +270,7 @@ def test_an_end_that_was_told_later_reaches_the_persona_with_the_day_of_it(opene
         "", attribute="partner", value="Tom, over", restatement="The user and Tom are over.", end="2026-02"
     )
     mind.answers("notes", tom, over)
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 1}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 2}]}')
     with opened() as home:
         saved(home, "My partner is Tom.")
         saved(home, "Tom and I are over, since February 2026.")
@@ -280,7 +280,7 @@ def test_an_end_that_was_told_later_reaches_the_persona_with_the_day_of_it(opene
 
 def test_a_line_that_no_operation_touched_says_in_the_next_prompt_what_became_of_it(opened, mind, server):
     mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo", messages=[3]))
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 1}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 2}]}')
     line = "The user lives in Lyon."
     mind.answers("user", operations({"operation": "add", "text": line}), '{"operations": []}')
     with opened() as home:
@@ -477,7 +477,7 @@ LIVES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("known", ["[1, 2]", "2", ""], ids=["all named", "another fact named", "none named"])
+@pytest.mark.parametrize("known", ["[2, 3]", "3", ""], ids=["all named", "another fact named", "none named"])
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_a_corrected_name_is_right_in_every_line_and_an_end_with_its_day_reaches_the_persona(
     opened, mind, language, known
@@ -532,7 +532,7 @@ def test_a_promise_that_a_fact_about_the_person_ended_is_shown_to_the_persona_of
         "notes", of_the_companion(promised | {"value": answer}, text=promise),
         noted((happened, "the user", "birthday of Tom", told)),
     )  # fmt: skip
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 1}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 2}]}')
     mind.answers("self", operations({"operation": "add", "text": promise}),
                  operations({"operation": "end", "line": 1, "text": happened}))  # fmt: skip
     with opened() as home:
