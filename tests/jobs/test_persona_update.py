@@ -443,6 +443,47 @@ def test_a_line_carries_the_day_that_it_is_about(opened, mind):
         assert [one.date for one in home.memory.personas.line_evidence("user")] == ["2026-05-07"]
 
 
+@pytest.mark.parametrize("reworded", [False, True], ids=["left as it is", "put right"])
+@pytest.mark.parametrize(
+    ("said", "plan", "likes", "right", "later"),
+    [
+        ("I have a driving test on 7 May 2026. And I like rye bread.", "The user has a driving test on 7 May 2026.",
+         "The user likes rye bread.", "The user had a driving test on 7 May 2026. The user likes rye bread.",
+         "I keep {} bees."),
+        ("我2026年5月7日考驾照。我爱吃黑麦面包。", "用户2026年5月7日考驾照。", "用户爱吃黑麦面包。",
+         "用户原定2026年5月7日考驾照。用户爱吃黑麦面包。", "我养了{}窝蜜蜂。"),
+    ],
+    ids=["en", "zh"],
+)  # fmt: skip
+def test_a_line_that_is_past_in_part_is_asked_about_once(
+    opened, mind, clock, said, plan, likes, right, later, reworded
+):
+    subject, chinese = ("the user", False) if said.isascii() else ("用户", True)
+    test = {"turns": [1], "subject": subject, "attribute": "计划" if chinese else "plan", "stance": "planned"}
+    test |= {"value": "考驾照" if chinese else "driving test", "restatement": plan, "start": "2026-05-07"}
+    taste = {"turns": [1], "subject": subject, "attribute": "喜好" if chinese else "likes"}
+    taste |= {"value": "黑麦面包" if chinese else "rye bread", "restatement": likes}
+    bees = [later.format(count) for count in ((3, 4, 5) if not chinese else "三四五")]
+    keeps = [one.replace("我", "用户").replace("I keep", "The user keeps") for one in bees]
+    mind.answers("notes", json.dumps({"notes": [{"turns": [1], "text": said, "facts": [test, taste]}]}),
+                 *(noted((text, subject, "pet", text)) for text in keeps))  # fmt: skip
+    line = f"{plan}{'' if chinese else ' '}{likes}"
+    change = {"operation": "change", "line": 1, "text": right, "facts": []}
+    mind.answers("user", operations({"operation": "add", "text": line, "facts": [1, 2]}),
+                 operations(change) if reworded else '{"operations": []}', '{"operations": []}')  # fmt: skip
+    with opened() as home:
+        saved(home, said)
+        clock.pass_by(days=90)
+        marks = []
+        for words in bees[:2]:
+            result, told = saved(home, words)
+            assert told == []
+            assert bool(result.changes) == (reworded and not marks)
+            marks.append([one.get("past") for one in records(mind.asked("user")[-1]) if "line" in one])
+        assert marks == [["in part"], [None]]
+        assert home.memory.personas.read("user") == (right if reworded else line)
+
+
 def noted(*facts: tuple[str, str, str, str], message: int = 1, **more: Any) -> str:
     """A reply that notes facts of one turn: statement, subject, attribute and value."""
     of = [
