@@ -179,12 +179,15 @@ class TextFigures:
     def clock_times(self) -> frozenset[time]:
         """The times of day in it, also bare hours and so many minutes away; one before noon may mean the afternoon."""
         found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
-        lengths = "，".join(each[0] for each in _IN_MINUTES.all_in(self.text.casefold())) if found else ""
-        if lengths:
-            minutes = [int(each) for each in find_numbers(lengths) if each.isdecimal() and int(each) < 60]
-            moments = [datetime.combine(self._written, at) for at in found]
-            found |= {(at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one)}
+        found |= self.times_away(found)
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
+
+    def times_away(self, found: frozenset[time]) -> frozenset[time]:
+        """The times of day that are so many minutes from these as it says."""
+        lengths = "，".join(each[0] for each in _IN_MINUTES.all_in(self.text.casefold())) if found else ""
+        minutes = [int(each) for each in find_numbers(lengths) if each.isdecimal() and int(each) < 60]
+        moments = [datetime.combine(self._written, at) for at in found]
+        return frozenset((at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one))
 
     @cached_property
     def likely_times(self) -> frozenset[time]:
@@ -624,7 +627,9 @@ class SpokenWindow:
         )
         asked = [self._sources[each.place - 1] for each in answers]
         in_questions = frozenset().union(*(telling_terms(one.text) for one in asked if not one.spoken_by_person))
-        return bool(wanted & in_questions) and wanted.isdisjoint(said)
+        numbers = frozenset().union(*(each.figures.numbers for each in sources if each.spoken_by_person))
+        counted = any(not numbers.isdisjoint(forms) for forms in asserted_numbers(statement))
+        return bool(wanted & in_questions) and wanted.isdisjoint(said) and not counted
 
     def without_own_names(self, found: frozenset[str]) -> frozenset[str]:
         """Terms without the names of person and companion, which are in every statement."""

@@ -11,7 +11,7 @@ from itertools import combinations
 from domain.patterns import pattern_of
 from facts.evidence import TextFigures
 from language.calendar import MONTH_NAMES
-from language.numbers import asserted_numbers, parse_number
+from language.numbers import asserted_numbers, compares, parse_number
 from language.times import LUNAR_DAY, TimeExpression, TimeRange, clock_times, range_of, read_times, without_times
 
 #: A text without any of these has no figure.
@@ -26,7 +26,7 @@ _COUNTED_NAMES = pattern_of(
     r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)"
 )
 #: By how much one unit may differ from another.
-_UNITS = (2, 7, 12, 24, 52, 60, 500, 1000)
+_UNITS = (2, 7, 12, 24, 52, 60, 100, 500, 1000)
 #: A whole number below this is not taken as worked out: any two numbers give one.
 _HARD_TO_GUESS = 13
 _A_NUMBER = pattern_of(r"\d+(?:\.\d+)?")
@@ -69,8 +69,9 @@ class Figures:
 
     @cached_property
     def clock_times(self) -> frozenset[time]:
-        """The times of day in them."""
-        return frozenset().union(*(each.clock_times for each in self._all))
+        """The times of day in them, and those so many minutes away as any of them says."""
+        found = frozenset[time]().union(*(each.clock_times for each in self._all))
+        return found.union(*(each.times_away(found) for each in self._all if found))
 
     @cached_property
     def years_of_birth(self) -> frozenset[int]:
@@ -104,9 +105,15 @@ class Figures:
         """Whether a date follows from them."""
         return is_among(range_of(iso), self.days) or self._is_birth(iso)
 
-    def bears_number(self, forms: AbstractSet[str]) -> bool:
-        """Whether they contain one of the forms of a number, or a day of about the year that it is."""
-        if not (self.numbers.isdisjoint(forms) and self._worked_out.isdisjoint(forms)):
+    def bears_number(self, forms: AbstractSet[str], *, compared: bool = False) -> bool:
+        """Whether they contain one of the forms of a number, or a day of about the year that it is.
+
+        ``compared``: it stands in a comparison, so it may be worked out though it is small.
+        """
+        worked_out = self._worked_out & forms
+        if not self.numbers.isdisjoint(forms) or any(
+            compared or "." in one or float(one) >= _HARD_TO_GUESS for one in worked_out
+        ):
             return True
         years = [int(each) for each in forms if len(each) == 4 and each[:2] in ("19", "20")]
         return any(each.first.year - 1 <= year <= each.last.year + 1 for year in years for each in self.days)
@@ -121,8 +128,7 @@ class Figures:
         made = [made for one in values for unit in _UNITS for made in (one * unit, one / unit)]
         for one, other in combinations(values, 2):
             made += [one + other, abs(one - other), one * other]
-        written = {f"{one:.10g}" for one in made}
-        return frozenset(one for one in written if "." in one or float(one) >= _HARD_TO_GUESS)
+        return frozenset(f"{one:.10g}" for one in made)
 
     @cached_property
     def weekdays(self) -> frozenset[int]:
@@ -188,7 +194,8 @@ def wrong_figure(text: str, figures: Figures) -> str:
     if any(one not in dated and not rest[one.start : one.end].isascii() for one in days):
         return "date"  # "the 2nd" may be another kind of number
     rest = without_times(rest, sorted([*named, *clocks, *dated], key=lambda one: one.start))
-    return "number" if any(not figures.bears_number(forms) for forms in asserted_numbers(rest)) else ""
+    compared = compares(rest)
+    return "number" if any(not figures.bears_number(one, compared=compared) for one in asserted_numbers(rest)) else ""
 
 
 def _without_lunar(text: str, figures: Figures) -> str:

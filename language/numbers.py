@@ -153,6 +153,11 @@ _SHARES = pattern_of(r"%|\bper ?cent\b|(?P<tenths>[一二两三四五六七八�
 _MOST_COMPARED = 8
 
 
+def compares(text: str) -> bool:
+    """Whether a text compares, adds or shares numbers: "six more than before", 少五单."""
+    return _COMPARES.search(text) is not None
+
+
 def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
     """The sums, differences and products of two numbers where a text compares or adds: "42k, six more than before".
 
