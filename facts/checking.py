@@ -27,6 +27,7 @@ from facts.evidence import (
     Source,
     SpokenWindow,
     TextFigures,
+    asserts_what_is_denied,
     best_sentences,
     in_order,
     is_reversed,
@@ -399,8 +400,11 @@ class _Checking:
         confirmed = {one.message.text_id for one in answered} & {quote.message for quote in claim.quotes}
         if claim.value and not confirmed and self._is_unheard(claim, sources):
             return "value", claim.stance
-        if is_reversed(claim.text, wanted, best, (*sources, *answered)) or self._window.is_denied(
-            claim.text, wanted, sources
+        said = (*sources, *answered)
+        if (
+            is_reversed(claim.text, wanted, best, said)
+            or self._window.is_denied(claim.text, wanted, sources)
+            or asserts_what_is_denied(claim.text, quoted, said)
         ):
             return "polarity", claim.stance
         others = [name for name in self._find_people(claim) if name not in self._own]

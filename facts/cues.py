@@ -23,6 +23,7 @@ _TAG = pattern_of(
 _ASKS = pattern_of(r"[?？][\"”’」』)）]*$")
 _ASKS_HAN = pattern_of(
     r"(?:吗|什么来着|怎么说的来着|(?:^|[，。！])[^，。！]{0,4}呢|[什谁哪怎几多][^，。！]*呢)[。！]*$"
+    r"|你(?:说|觉得)[^，。！]{0,16}([\u4e00-\u9fff])[不没]\1[^，。！]*$"
 )
 
 
@@ -232,6 +233,22 @@ def denied_part(clause: str) -> str:
     found = _DENIES.search(plain)
     behind = plain[found.end() :] if found and not _ENDED.search(plain) else ""
     return (behind.strip() and behind) or (plain if takes_back(clause) else "")
+
+
+#: What is denied in Chinese stands right behind the denial.
+_DENIED = pattern_of(
+    r"(?<![要差了好是对能可行])(?:没有?|不|别)(?:[让给用能会敢想要肯再太是被去来跟和]|怎么){0,2}([\u4e00-\u9fff]{2})"
+)
+
+
+def denied_words(text: str) -> tuple[str, ...]:
+    """The two characters behind each denial of a Chinese text, without those that it asserts, too.
+
+    >>> denied_words("大夫没让吃药"), denied_words("从没电梯的搬到有电梯的")
+    (('吃药',), ())
+    """
+    rest = _DENIED.sub(" ", text)
+    return tuple(one for one in _DENIED.findall(text) if one not in rest) if is_denial(text) else ()
 
 
 #: Phrases that give one's own name.

@@ -24,6 +24,7 @@ from facts.cues import (
     asks_openly,
     begins_with_no,
     denied_part,
+    denied_words,
     ends_or_denies,
     governed_part,
     is_agreement,
@@ -187,7 +188,9 @@ class TextFigures:
         lengths = "，".join(each[0] for each in _IN_MINUTES.all_in(self.text.casefold())) if found else ""
         minutes = [int(each) for each in find_numbers(lengths) if each.isdecimal() and int(each) < 60]
         moments = [datetime.combine(self._written, at) for at in found]
-        return frozenset((at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one))
+        return frozenset(
+            (at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one)
+        )
 
     @cached_property
     def likely_times(self) -> frozenset[time]:
@@ -727,6 +730,26 @@ def is_reversed(
         and bool(most)
         and all(denied for score, denied in scored if score == most)
     )
+
+
+def asserts_what_is_denied(statement: str, quoted: Sequence[Sentence], sources: Sequence[Source]) -> bool:
+    """Whether a statement has what its sentences deny and none asserts: 知道 of 不知道, the 23 of "not the 23rd"."""
+    if ends_or_denies(statement):
+        return False
+    everything = "，".join(source.text for source in sources)
+    denied = {one for each in quoted for one in denied_words(each.text) if one in statement}
+    if denied.intersection(denied_words(everything) if denied else ()):
+        return True
+    figures = [each[0] for one in quoted for each in _NOT_THE_FIGURE.finditer(one.text)]
+    wrong = frozenset[str]().union(*map(find_numbers, figures)) & find_numbers(statement)
+    return not wrong <= find_numbers(_NOT_THE_FIGURE.sub(" ", everything))
+
+
+#: A figure that was not it: "the 30th not the 23rd", 不是二十三号.
+_NOT_THE_FIGURE = pattern_of(
+    r"\bnot (?:the |on |at |in )?[£$€]?\d[\w:.]*|(?<!是)不是[\d一二两三四五六七八九十百千]+[号点块岁个斤]",
+    re.IGNORECASE,
+)
 
 
 def _share_of(statement: str, wanted: frozenset[str], sentence: Sentence) -> float:

@@ -26,7 +26,7 @@ _COUNTED_NAMES = pattern_of(
     r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)"
 )
 #: By how much one unit may differ from another.
-_UNITS = (2, 7, 12, 24, 52, 60, 100, 500, 1000)
+_UNITS = (2, 7, 12, 24, 52, 60, 500, 1000)
 #: A whole number below this is not taken as worked out: any two numbers give one.
 _HARD_TO_GUESS = 13
 _A_NUMBER = pattern_of(r"\d+(?:\.\d+)?")
@@ -126,6 +126,7 @@ class Figures:
         if len(values) > _MOST_WORKED_WITH:
             return frozenset()
         made = [made for one in values for unit in _UNITS for made in (one * unit, one / unit)]
+        made += [one * 100 for one in values if one % 1]  # half a metre
         for one, other in combinations(values, 2):
             made += [one + other, abs(one - other), one * other]
         return frozenset(f"{one:.10g}" for one in made)
