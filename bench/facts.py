@@ -127,7 +127,7 @@ def _drafts(notes: _Notes, places: list[str]) -> list[NoteDraft]:
     found = []
     for at in range(_NOTES):
         text, statement, message = notes[at % len(notes)]
-        place = at % (_MESSAGES // len(notes))
+        place = at // len(notes)
         texts = [one.format(place=places[place]) for one in (text, statement)]
         messages = (message + len(notes) * place,)
         facts = tuple(

@@ -144,7 +144,7 @@ class TextFigures:
         found = find_numbers(self.text)
         years = {int(each) for each in found if len(each) == 4 and each[:2] in ("19", "20")}
         since = {str(abs(self._written.year - year) - less) for year in years for less in (0, 1)}
-        listed = {str(1 + len(_LISTED.findall(each[0]))) for each in _LIST.finditer(self.text)}
+        listed = {str(1 + len(_LISTED.findall(each[0]))) for each in _LIST.all_in(self.text)}
         return found | derived_numbers(self.text, found) | since | listed
 
     @cached_property
@@ -354,9 +354,10 @@ _AT_NIGHT = pattern_of(
     r"\b(?:morning|night|midnight|dawn|sunrise|woke|awake|a\.?m)\b|[早夜晨]|上午|天亮", re.IGNORECASE
 )
 #: Names in a row, which a statement may count.
-_LIST = pattern_of(
+_LIST = Guarded(
+    " and |&|、|和|跟|与",
     r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+"
-    r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4})*[和跟与、][\u4e00-\u9fff]"
+    r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4})*[和跟与、][\u4e00-\u9fff]",
 )
 _LISTED = pattern_of(r",? (?:and|&) |, |[、和跟与]")
 #: A length of minutes with its number: "forty-five minutes", 十五分钟.

@@ -8,7 +8,7 @@ from datetime import date, time
 from functools import cached_property
 from itertools import combinations
 
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from facts.evidence import TextFigures
 from language.calendar import MONTH_NAMES
 from language.numbers import asserted_numbers, compares, parse_number
@@ -21,9 +21,10 @@ _A_FIGURE = pattern_of(
 )
 _WHOLE_MONTH = 28
 #: How many have one name, which a statement may count, or were just named: "the two Toms", "how the two differ".
-_COUNTED_NAMES = pattern_of(
+_COUNTED_NAMES = Guarded(
+    "two|three",
     r"\b(?:two|three)\b(?= [A-Z]\w+s\b)"
-    r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)"
+    r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)",
 )
 #: By how much one unit may differ from another.
 _UNITS = (2, 7, 12, 24, 52, 60, 500, 1000)
@@ -65,7 +66,7 @@ class Figures:
     @cached_property
     def days(self) -> tuple[TimeRange, ...]:
         """The days that they may refer to."""
-        return tuple(dict.fromkeys(day for each in self._all for day in each.days))
+        return tuple(day for each in self._all for day in each.days)
 
     @cached_property
     def clock_times(self) -> frozenset[time]:
@@ -81,7 +82,7 @@ class Figures:
     @cached_property
     def lunar(self) -> frozenset[str]:
         """The days in them that may be of the lunar calendar."""
-        return frozenset(found for each in self._all for found in LUNAR_DAY.findall(each.text))
+        return frozenset(found[0] for each in self._all for found in LUNAR_DAY.all_in(each.text))
 
     @cached_property
     def years_since(self) -> frozenset[int]:
@@ -92,7 +93,11 @@ class Figures:
         """Whether written days follow from them."""
         if days.days == 1 and (days.first.month, days.first.day) in self._of_either_calendar:
             return True
-        return is_among(days, self.days) or (bool(days.iso) and self._is_birth(days.iso))
+        return self._names_days(days) or (bool(days.iso) and self._is_birth(days.iso))
+
+    def _names_days(self, days: TimeRange | None) -> bool:
+        """Whether one of them names days; the later ones are read only if the earlier ones do not."""
+        return any(is_among(days, each.days) for each in self._all)
 
     @cached_property
     def _of_either_calendar(self) -> frozenset[tuple[int, int]]:
@@ -103,17 +108,16 @@ class Figures:
 
     def bears_date(self, iso: str) -> bool:
         """Whether a date follows from them."""
-        return is_among(range_of(iso), self.days) or self._is_birth(iso)
+        return self._names_days(range_of(iso)) or self._is_birth(iso)
 
     def bears_number(self, forms: AbstractSet[str], *, compared: bool = False) -> bool:
         """Whether they contain one of the forms of a number, or a day of about the year that it is.
 
         ``compared``: it stands in a comparison, so it may be worked out though it is small.
         """
-        worked_out = self._worked_out & forms
-        if not self.numbers.isdisjoint(forms) or any(
-            compared or "." in one or float(one) >= _HARD_TO_GUESS for one in worked_out
-        ):
+        if any(not each.numbers.isdisjoint(forms) for each in self._all):
+            return True
+        if any(compared or "." in one or float(one) >= _HARD_TO_GUESS for one in self._worked_out & forms):
             return True
         years = [int(each) for each in forms if len(each) == 4 and each[:2] in ("19", "20")]
         return any(each.first.year - 1 <= year <= each.last.year + 1 for year in years for each in self.days)
@@ -176,7 +180,7 @@ def wrong_figure(text: str, figures: Figures) -> str:
     if not _A_FIGURE.search(text.casefold()):
         return ""
     rest = _COUNTED_NAMES.sub(" ", _without_lunar(text, figures))
-    if any(not figures.holds_day(*_month_and_day(found[0])) for found in LUNAR_DAY.finditer(rest)):
+    if any(not figures.holds_day(*_month_and_day(found[0])) for found in LUNAR_DAY.all_in(rest)):
         return "date"
     rest = LUNAR_DAY.sub(" ", rest)
     times = read_times(rest, _ANY_DAY)

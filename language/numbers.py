@@ -130,32 +130,30 @@ _COMPARES = pattern_of(
     r"\b(?:more|less|fewer|than|older|younger|extra|plus|minus|each|apiece|split|between|per|times|another|off|total|altogether"
     r"|(?:put|puts|went|gone|goes|pushed|brought|came) (?:\w+ ){0,3}(?:up|down)|raised?|rose|gained|lost)\b"
     r"|(?:down|up) (?:to|from) (?=\w)|\d\w{0,12} ?(?:to|till?|until|-|–) ?(?:the )?\d|\d\D{0,3}[到至]"
-    r"|[比多少大小差共每减加涨降跌胖瘦成%]|又|平分|平摊|(?<=[\d百千万二三四五六七八九块元])一[个位人家斤只张件]",
-    re.IGNORECASE,
+    r"|[比多少大小差共每减加涨降跌胖瘦成%]|又|平分|平摊|(?<=[\d百千万二三四五六七八九块元])一[个位人家斤只张件]"
 )
 #: Who will be 81 is 80: "she'll be 81 in May", "turning forty", 快八十一岁.
-_NEXT_AGE = pattern_of(
+_NEXT_AGE = Guarded(
+    "be |turn|岁",
     r"\b(?:(?:he|she|i|who)(?:'ll|’ll| will) be|turn(?:s|ing)?) (?P<age>\d{1,3}|[a-z]+(?:-[a-z]+)?)(?: years? old\b)?"
     r"(?=\s*(?:$|[,;!?)]|\.(?!\d)|(?:in|on|at|by|this|next|tomorrow|today|soon|and|but)\b))"
     r"|\bwill be (?P<old>\d{1,3}|[a-z]+(?:-[a-z]+)?) years? old\b"
     r"|[快要][满到]?(?P<han>[\d一二三四五六七八九十]{1,4})周?岁",
-    re.IGNORECASE,
 )
 #: "Three of us plus my mother-in-law", 三口加上婆婆.
 _AND_ONE = pattern_of(
     r"\b(?:plus|counting|including|as well as|along with)\b|\b(?:one|an?) (?:\w+ )?(?:more|less|fewer|older|younger)\b"
-    r"|加上|算上|连上|再加|[大小多少]一",
-    re.IGNORECASE,
+    r"|加上|算上|连上|再加|[大小多少]一"
 )
 #: "Thirty per cent down", 首付三成.
-_SHARES = pattern_of(r"%|\bper ?cent\b|(?P<tenths>[一二两三四五六七八九]成)", re.IGNORECASE)
+_SHARES = pattern_of(r"%|\bper ?cent\b|(?P<tenths>[一二两三四五六七八九]成)")
 #: Longer lists are no comparison.
 _MOST_COMPARED = 8
 
 
 def compares(text: str) -> bool:
     """Whether a text compares, adds or shares numbers: "six more than before", 少五单."""
-    return _COMPARES.search(text) is not None
+    return _COMPARES.search(text.casefold()) is not None
 
 
 def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
@@ -164,17 +162,21 @@ def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
     >>> "36000" in derived_numbers("42k, six more than before", frozenset({"42", "42000", "6"}))
     True
     """
-    ages = (parse_number(next(filter(None, each.groups()))) for each in _NEXT_AGE.finditer(text)) if found else ()
+    if not found:
+        return frozenset()
+    plain = text.casefold()
+    ages = (parse_number(next(filter(None, each.groups()))) for each in _NEXT_AGE.all_in(plain))
     younger = frozenset(str(age - 1) for age in ages if age)
-    if not 0 < len(found) <= _MOST_COMPARED or not (_COMPARES.search(text) or _AND_ONE.search(text)):
+    adds_one = _AND_ONE.search(plain) is not None
+    if len(found) > _MOST_COMPARED or not (adds_one or _COMPARES.search(plain)):
         return younger
     values = [Decimal(number) for number in found if number != "1" and len(number) < _EXACT and number[:1].isdigit()]
     scale = next((one for one in (10_000, 1_000) if any(value and value % one == 0 for value in values)), 1)
     pairs = [(a, b) for a in values for b in values if a != b]
-    if _AND_ONE.search(text):
+    if adds_one:
         pairs += [(value, Decimal(1)) for value in values]
     made = {result for a, b in pairs for result in (a + b, abs(a - b), a * b, a + b * scale, abs(a - b * scale))}
-    if share := _SHARES.search(text):
+    if share := _SHARES.search(plain):
         made |= {a * b / (10 if share["tenths"] else 100) for a, b in pairs}
     made |= {a / b for a, b in pairs if b and a % b * 100 % b == 0}
     return younger.union(_plain_number(str(value)) for value in made)

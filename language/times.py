@@ -105,7 +105,7 @@ def _match_times(text: str) -> tuple[Sequence[tuple[_Rule, re.Match[str]]], str,
         present.difference_update(_MONTHS_SHORT)
     found: list[tuple[_Rule, re.Match[str]]] = []
     for rule in _RULES if present else ():
-        if rule.needs.isdisjoint(present) or (rule.units and rule.units.isdisjoint(present)):
+        if rule.needs.isdisjoint(present) or (rule.also and rule.also.isdisjoint(present)):
             continue
         if matches := [(rule, match) for match in rule.pattern.finditer(plain)]:
             found += matches
@@ -157,12 +157,8 @@ def read_ranges(text: str, reference: date) -> tuple[TimeRange, ...]:
 
 
 def possible_ranges(text: str, said: date) -> tuple[TimeRange, ...]:
-    """Every range that a text written on a day may mean, including that day."""
-    return tuple(
-        dict.fromkeys(
-            [_one_day(said), *(one for found in read_times(text, said) for one in found.possible if not one.about)]
-        )
-    )
+    """Every range that a text written on a day may mean, that day first."""
+    return (_one_day(said), *(one for found in read_times(text, said) for one in found.possible if not one.about))
 
 
 def clock_times(text: str, said: date) -> frozenset[time]:
@@ -239,14 +235,13 @@ def range_of(iso: str) -> TimeRange | None:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """``needs``: substrings of which a text must contain one, as a quick check; ``units``: those of an amount, if it has
-    one.
+    """``needs``: substrings of which a text must contain one, as a quick check; so of ``also``, if there are any.
 
     ``read`` returns the ranges of a match: the meant one, if the rule is ``certain``, then other possible ones.
     """
 
     needs: frozenset[str]
-    units: frozenset[str]
+    also: frozenset[str]
     pattern: re.Pattern[str]
     read: Callable[[re.Match[str], date], Sequence[TimeRange]]
     kind: Kind
@@ -891,9 +886,10 @@ _CLOCK = Guarded(
 )
 _LUNAR_MONTH = r"[正一二三四五六七八九十冬腊]{1,2}月"
 #: A day that is, or may be, of the lunar calendar: it is only repeated, never converted.
-LUNAR_DAY = pattern_of(
+LUNAR_DAY = Guarded(
+    "月",
     rf"(?:农历|阴历|旧历){_LUNAR_MONTH}(?:初|廿)?[一二三四五六七八九十]{{0,3}}"
-    rf"|{_LUNAR_MONTH}(?:[初廿][一二三四五六七八九十]|[一二三四五六七八九十]{{1,3}})(?![一二三四五六七八九十日号])"
+    rf"|{_LUNAR_MONTH}(?:[初廿][一二三四五六七八九十]|[一二三四五六七八九十]{{1,3}})(?![一二三四五六七八九十日号])",
 )
 _LUNAR = rf"(?:农历|阴历|旧历){_LUNAR_MONTH}(?:初|廿)?[一二三四五六七八九十]{{0,3}}[日号]?|{_LUNAR_MONTH}[初廿][一二三四五六七八九十]"
 
@@ -929,8 +925,9 @@ def _rule(
     certain: bool = True,
 ) -> _Rule:
     parts = needs.split("|") if isinstance(needs, str) else needs
-    units = _UNITS if _AMOUNT in pattern else _ZH_UNITS if _ZH_AMOUNT in pattern else ()
-    return _Rule(frozenset(parts), frozenset(units), pattern_of(pattern), read, kind, certain)
+    also = _UNITS if _AMOUNT in pattern else _ZH_UNITS if _ZH_AMOUNT in pattern else ()
+    also = "0123456789" if kind == "day of month" and pattern.isascii() else also
+    return _Rule(frozenset(parts), frozenset(also), pattern_of(pattern), read, kind, certain)
 
 
 # fmt: off
@@ -1031,7 +1028,7 @@ _RULES = (
     _rule("after", rf"\bthe (?P<weekday>{_DAYS}|mon|tues?|wed|weds|thu(?:rs?)?|fri|sat|sun) (?P<following>after)(?: next| that)?(?=\s*(?:[^\w\s]|$)|\s+(?:now|instead|and|so|but|cos|as)\b)", _read_weekday, "weekday"),
     _rule("day", rf"\b(?:(?P<which>last|next|this|{_NO_VERB}coming|past)\s+)?(?P<weekday>{_DAYS})\b{_PART}", _read_weekday, "weekday"),
     _rule("mon|tue|wed|thu|fri|sat|sun", rf"(?:\b(?:(?P<which>last|next|this)|on|til|till|until|by|due)\s+|(?<![\w'’-])(?=(?:mon|tues?|weds|thu(?:rs?)?|fri)\b|(?:sat|sun) (?:morning|afternoon|arvo|evening|night)\b|(?:wed|sat)(?:(?<=^wed)|(?<=^sat)|(?<=[.,;:!?\n] wed)|(?<=[.,;:!?\n] sat)|(?<=\band wed)|(?<=\band sat)) (?:i|we|my|i'm|im|he|she|they)\b))(?P<weekday>mon|tues?|weds|thu(?:rs?)?|fri|(?:wed|sat|sun)(?=\s*(?:[^\w\s'’-]|$)|\s+(?:\d|(?:at|in|and|i|we|morning|afternoon|arvo|evening|night)\b)))\b(?: arvo\b)?{_PART}", _read_weekday, "weekday"),
-    _rule([f"{digit}{end}" for digit in range(10) for end in ("st", "nd", "rd", "th")], r"\b(?:the )?(?P<day>[0-9]{1,2})(?:st|nd|rd|th)\b(?! (?:floor|grade|century|birthday|anniversary|street|time|place))", _read_day_of_month, "day of month"),
+    _rule("th|st|nd|rd", r"\b(?:the )?(?P<day>[0-9]{1,2})(?:st|nd|rd|th)\b(?! (?:floor|grade|century|birthday|anniversary|street|time|place))", _read_day_of_month, "day of month"),
     _rule("号|日", rf"(?<![\d{_HAN}月])(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})[日号](?![楼线码院店])", _read_day_of_month, "day of month"),
     # only for a question about the whole of it
     _rule("lately|recently|these days|最近|近来|近期|这", r"\b(?:lately|recently|these days)\b|最近|近来|近期|这阵子|这段时间|这些日子|这些天", partial(_read_last_days, days=_LATELY, about=True), "vague", certain=False),
@@ -1042,5 +1039,5 @@ _RULES = (
 )
 # fmt: on
 #: What the rules look for before they are tried.
-_NEEDED = frozenset[str]().union(*(rule.needs for rule in _RULES))
+_NEEDED = frozenset[str]().union(*(rule.needs | rule.also for rule in _RULES))
 _NEEDED_IN_ASCII = frozenset(filter(str.isascii, _NEEDED))

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from domain.patterns import Guarded
-from facts import ages, cues, evidence, refuting
+from facts import ages, checking, cues, evidence, figures, refuting
 from language import forget_forms, numbers, times
 
 GUARDED = {
@@ -25,6 +25,7 @@ GUARDED = {
     for name, one in vars(module).items()
     if isinstance(one, Guarded)
 }
+GUARDED |= {"LUNAR_DAY": times.LUNAR_DAY, "_COUNTED_NAMES": figures._COUNTED_NAMES, "_UNTIL": checking._UNTIL}
 GUARDED |= {f"age {number}": one for number, (one, _) in enumerate((*ages._ENGLISH, *ages._CHINESE))}
 _FORMS = (forget_forms.CLEAR, forget_forms.LIKELY, forget_forms.HAN_CLEAR, forget_forms.HAN_LIKELY)
 GUARDED |= {f"form {number}": one for number, one in enumerate(one for forms in _FORMS for one in forms)}
@@ -106,7 +107,7 @@ def test_no_cue_is_missed_for_want_of_its_letters(name: str) -> None:
 def test_no_day_is_missed_for_want_of_its_letters(rule: times._Rule) -> None:
     pattern = re.compile(rule.pattern.pattern, rule.pattern.flags)
     assert matches_without(pattern, rule.needs) == set()
-    assert not rule.units or matches_without(pattern, rule.units) == set()
+    assert not rule.also or matches_without(pattern, rule.also) == set()
 
 
 def test_a_match_without_any_part_is_found() -> None:
