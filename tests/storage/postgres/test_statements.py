@@ -24,7 +24,7 @@ from tests.storage.postgres.server import shared_server
 #: Tables that each engine has in its own way: the index of words, and digests of rows.
 OWN = re.compile(r"\b(?:\w+_words|\w+_postings|row_digest|changed_row)\b")
 #: What only this engine has: who has a memory, its index of words, of what a vector is, and cells of them.
-OWN_TABLES = {"person", "posting", "indexed_words", "changed_row", "cell"}
+OWN_TABLES = {"change", "person", "posting", "indexed_words", "changed_row", "cell"}
 OWN_COLUMNS = {"embedding": {"kind", "session_id", "place", "cell"}}
 
 
