@@ -841,6 +841,13 @@ BEGIN
     INSERT INTO change (place, key) VALUES (TG_TABLE_NAME, to_jsonb(coalesce(NEW, OLD)) ->> TG_ARGV[0]);
     RETURN NULL;
 END $$;
+CREATE FUNCTION rows_now(place text, columns text, key text) RETURNS json STABLE LANGUAGE plpgsql AS $$
+DECLARE found json;
+BEGIN
+    EXECUTE format('SELECT json_agg(json_build_array(%s)) FROM %I', columns, place)
+        || coalesce(format(' WHERE %I = ', split_part(columns, ',', 1)) || key, '') INTO found;
+    RETURN found;
+END $$;
 DO $$
 DECLARE found record;
 BEGIN
