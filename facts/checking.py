@@ -220,7 +220,7 @@ class _Checking:
         day = basis.sources[-1].said
         text = dated_age(with_days(basis.claim.text, day), slot.attribute, day)
         start, end = self._check_times(draft, basis, slot.attribute)
-        given = [one for iso in (start, end) if (one := range_of(iso))] or _days_in(basis.claim.text, day)
+        given = [one for iso in (start, end) if iso and (one := range_of(iso))] or _days_in(basis.claim.text, day)
         value = basis.own.with_values(basis.claim.value, given)
         # An unsupported detail costs only itself.
         fact = NewFact(

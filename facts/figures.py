@@ -24,7 +24,7 @@ _WHOLE_MONTH = 28
 _COUNTED_NAMES = Guarded(
     "two|three",
     r"\b(?:two|three)\b(?= [A-Z]\w+s\b)"
-    r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)"
+    r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)",
 )
 #: By how much one unit may differ from another.
 _UNITS = (2, 7, 12, 24, 52, 60, 500, 1000)
@@ -111,7 +111,9 @@ class Figures:
 
     def bears_number(self, forms: AbstractSet[str]) -> bool:
         """Whether they contain one of the forms of a number, or a day of about the year that it is."""
-        if any(not each.numbers.isdisjoint(forms) for each in self._all) or not self._worked_out.isdisjoint(forms):
+        if any(not each.own_numbers.isdisjoint(forms) for each in self._all):
+            return True
+        if not (self.numbers.isdisjoint(forms) and self._worked_out.isdisjoint(forms)):
             return True
         years = [int(each) for each in forms if len(each) == 4 and each[:2] in ("19", "20")]
         return any(each.first.year - 1 <= year <= each.last.year + 1 for year in years for each in self.days)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from domain.patterns import pattern_of
 
@@ -17,6 +18,8 @@ _DENIED_BESIDES = pattern_of(
     re.IGNORECASE,
 )
 _SHORTEST_CLAUSE = 5
+#: As many sentences as a window and its drafts have.
+_TEXTS_CACHED = 1_024
 #: Quoted words: a title, a name, a phrase.
 _QUOTED = pattern_of(
     r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
@@ -36,6 +39,7 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     return tuple((start, start + len(one)) for start, one in trimmed if one)
 
 
+@lru_cache(_TEXTS_CACHED)
 def split_clauses(sentence: str) -> tuple[str, ...]:
     """The clauses of a sentence."""
     parts: list[str] = []
