@@ -152,11 +152,16 @@ def read_operations(reply: str, finish: str = "stop") -> OperationsRead:
     return OperationsRead(tuple(read), rejected, found.understood)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Line:
     text: str
     evidence: LineEvidence | None
     pinned: bool = False
+
+    @cached_property
+    def read(self) -> _Read:
+        """Its letters and terms."""
+        return _read_line(self.text)
 
 
 class PersonaEditing:
@@ -390,9 +395,9 @@ class PersonaEditing:
         if not text or len(text) > _LONGEST_LINE:
             return "too long" if text else "no text"
         new = _read_line(text)
-        others = (line.text for at, line in enumerate(self._lines) if line and at not in replaced)
+        others = (line.read for at, line in enumerate(self._lines) if line and at not in replaced)
         same = len(olds) == 1 and new.bare == _letters_of(olds[0])
-        if same or any(new.is_like(_read_line(other)) for other in others):
+        if same or any(map(new.is_like, others)):
             return "repeats"
         return self._find_unfit(text, facts, *olds)
 
@@ -580,7 +585,7 @@ class _Read:
         if self.bare == other.bare:
             return True
         shared = len(self.terms & other.terms)
-        alike = shared > _ALIKE * len(self.terms | other.terms)
+        alike = shared > _ALIKE * (len(self.terms) + len(other.terms) - shared)
         return alike and find_numbers(self.text) == find_numbers(other.text)
 
 
