@@ -35,6 +35,7 @@ from domain.records import PREFIX, Role
 from domain.text import mask_url
 from storage.engine import META, NEXT, Commit, ReadCache, Row, Transaction, read_meta, set_meta
 from storage.postgres import for_postgres, limit_to_person
+from storage.postgres.copies import RowCopy
 from storage.sqlite import digests
 
 if TYPE_CHECKING:
@@ -44,8 +45,10 @@ if TYPE_CHECKING:
 VERSION = 1
 #: Connections that are kept for the next statement.
 _MOST_IDLE = 16
-#: Numbers of vectors in the memory of this process, of all persons together: 192 MB.
-_MOST_IN_MEMORY = 48_000_000
+#: Numbers of vectors, and bytes of rows, in the memory of this process, of all persons together: 192 and 128 MB.
+_MOST_IN_MEMORY, _MOST_COPIED = 48_000_000, 128 << 20
+#: Seconds after which what no one asked for leaves the memory.
+_UNUSED = 600
 #: Rows that are searched at once.
 _ROWS = 1_000
 #: Seconds between two attempts to connect again, and after how many it is given up.
@@ -93,7 +96,7 @@ _ROLE = (
 )
 _TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
 #: What rows of other tables refer to, without going with them.
-_LAST = ("persona", "session", "person")
+_LAST = ("persona", "session", "change", "person")
 #: Statements after which messages have no digest yet, or have none to get; and one that says which they are.
 _SAYS = pattern_of(
     r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b|DELETE FROM conv"
@@ -207,25 +210,35 @@ def as_ours(where: str) -> Iterator[None]:
 class InMemory:
     """Who has something in the memory of this process: those who asked last, all together no more than ``most``."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.most = most
-        self._lock = threading.Lock()
-        self._sizes: dict[Callable[[], None], int] = {}
+        self._clock, self._lock = clock, threading.Lock()
+        #: The size of each, and when it was asked for last; the oldest first.
+        self._kept: dict[Callable[[], None], tuple[int, float]] = {}
 
     def keep(self, let_go: Callable[[], None], size: int) -> None:
         """Note who asked last, and of what size it is there; whoever did not ask for longest is to ``let_go``."""
         with self._lock:
-            self._sizes.pop(let_go, None)
-            self._sizes[let_go] = size
-            while sum(self._sizes.values()) > self.most:
-                oldest = next(iter(self._sizes))
-                del self._sizes[oldest]
-                oldest()
+            self._kept.pop(let_go, None)
+            self._kept[let_go] = size, self._clock()
+            while sum(size for size, _ in self._kept.values()) > self.most:
+                self._drop_oldest()
+
+    def drop_unused(self, unused: float = _UNUSED) -> None:
+        """Let those go who did not ask for so many seconds, and what was erased elsewhere since with them."""
+        with self._lock:
+            while self._kept and self._clock() - next(iter(self._kept.values()))[1] >= unused:
+                self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        oldest = next(iter(self._kept))
+        del self._kept[oldest]
+        oldest()
 
     def drop(self, let_go: Callable[[], None]) -> None:
         """Let this one go, and count it no more."""
         with self._lock:
-            self._sizes.pop(let_go, None)
+            self._kept.pop(let_go, None)
             let_go()
 
 
@@ -235,7 +248,8 @@ class Server:
     >>> database = PostgresDatabase(server, "ann", log)
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
+        """``clock``: seconds by which is told what was not used for long."""
         self.address = mask_url(url)
         self._url = url
         self._lock = threading.Lock()
@@ -247,7 +261,7 @@ class Server:
         self._examined = False
         #: The tables of which each statement must say the person.
         self.distributed: frozenset[tuple[str, str]] = frozenset()
-        self.in_memory = InMemory(_MOST_IN_MEMORY)
+        self.in_memory, self.copies = InMemory(_MOST_IN_MEMORY, clock), InMemory(_MOST_COPIED, clock)
         self.programs = ServedPrograms(self)
         logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else it writes to the terminal
 
@@ -295,11 +309,17 @@ class Server:
                     if not lost or fault.sqlstate in _KINDS or not self._examined or attempt == _ATTEMPTS - 1:
                         raise
                     self._close_idle()  # the others broke with it
+                    self.drop_unused(0)  # of another server that takes its place some commits may be lost
                     time.sleep(_PAUSE if attempt else 0)
                 finally:
                     if connection is not None:
                         self.give_back(connection)
         raise AssertionError
+
+    def drop_unused(self, unused: float = _UNUSED) -> None:
+        """Leave nothing in memory that was not asked for in so many seconds."""
+        for kept in (self.in_memory, self.copies):
+            kept.drop_unused(unused)
 
     def ask(self, sql: str, *values: object) -> list[Any]:
         """The rows of one statement of the registry, which commits at once."""
@@ -414,8 +434,11 @@ class PostgresDatabase:
         self._added: list[Mapping[str, Any]] = []
         self._read = ReadCache()
         self._loaded: dict[str, dict[str, str]] = {}
-        #: Of each thread that is ``reading``: what it has read, and what it asks for ``ahead``.
+        #: Of each thread that is ``reading``: what it has read, what it asks for ``ahead``, and whether it has brought
+        #: the copy up to date.
         self._kept = threading.local()
+        self._copy: RowCopy | None = None
+        self._is_copied = True
         self._closed = False
 
     # -- reading and writing -------------------------------------------------------------------------------------
@@ -437,10 +460,17 @@ class PostgresDatabase:
             return self._read_together([(sql, values)])[0]
         query = sql, tuple(one.tobytes() if isinstance(one, memoryview) else repr(one) for one in values)
         if query not in rows:
-            if (asked := getattr(self._kept, "asked", None)) is not None:
+            asked, copy = getattr(self._kept, "asked", None), self._kept.copy
+            if copy and (self._kept.brought or asked is not None) and copy.serves(sql):
+                if not self._kept.brought:
+                    raise _Unread
+                rows[query] = copy.run(sql, values)
+                self._log_statement("read in memory", sql, values, rows[query])
+            elif asked is not None:
                 asked[query] = sql, values
                 raise _Unread
-            rows[query] = self._read_together([(sql, values)])[0]
+            else:
+                rows[query] = self._read_together([(sql, values)])[0]
         return list(rows[query])
 
     @contextmanager
@@ -448,6 +478,8 @@ class PostgresDatabase:
         """What this thread asks for again inside, without writing, is answered as the first time."""
         outer = getattr(self._kept, "rows", None)
         self._kept.rows = {} if outer is None else outer
+        if outer is None:
+            self._kept.brought, self._kept.copy = False, self._own_copy()
         try:
             yield
         finally:
@@ -460,6 +492,7 @@ class PostgresDatabase:
                 raise _Unread  # a part of what is read ahead already
             return
         left = [] if self._is_writing or getattr(self._kept, "rows", None) is None else list(reads)
+        left = [self._bring_copy, *left] if left and self._kept.copy and not self._kept.brought else left
         for _ in range(_DEEPEST if left else 0):
             asked = self._kept.asked = dict[_Query, tuple[str, Sequence[object]]]()
             try:
@@ -472,6 +505,27 @@ class PostgresDatabase:
                 self._kept.rows.update(zip(asked, self._read_together(list(asked.values())), strict=True))
             except errors.StorageError:
                 return  # whoever asks for one of them alone meets what is wrong with it
+
+    def _own_copy(self) -> RowCopy | None:
+        if self._copy is None and self._is_copied:
+            self._copy = RowCopy()
+        return self._copy
+
+    def _bring_copy(self) -> None:
+        """Bring the copy up to date; it is not used where it has no room, or the person is gone."""
+        kept, copies = self._kept, self._server.copies
+        while not kept.brought and (copy := self._own_copy()):
+            kept.copy = copy
+            sql, values = copy.what_is_new(upto := copy.upto)
+            taken = copy.take(upto, self.run(sql, *values))
+            self._is_copied = (size := copy.size) <= copies.most
+            if taken is None or not self._is_copied:
+                copies.drop(self.let_go)
+                break
+            copies.keep(self.let_go, size)
+            kept.brought = taken and copy is self._copy
+        if not kept.brought:
+            kept.copy = None
 
     def _lacks(self, read: Callable[[], object]) -> bool:
         try:
@@ -662,6 +716,11 @@ class PostgresDatabase:
     def close(self) -> None:
         """Use no connection any more; safe to call twice."""
         self._closed = True
+        self._server.copies.drop(self.let_go)
+
+    def let_go(self) -> None:
+        """Take no memory until the next recall."""
+        self._copy = None
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -745,6 +804,7 @@ class ServedPrograms:
 
     def _renew_often(self) -> None:
         while not self._ended.wait(_RENEW_EVERY):
+            self._server.drop_unused()
             with suppress(errors.StorageError):  # the next one may get through
                 self._renew()
                 self.when_renewed()
