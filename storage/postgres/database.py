@@ -34,7 +34,7 @@ from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
 from domain.text import mask_url
 from storage.engine import META, NEXT, Commit, ReadCache, Row, Transaction, read_meta, set_meta
-from storage.postgres import for_postgres
+from storage.postgres import for_postgres, limit_to_person
 from storage.postgres.copies import RowCopy
 from storage.sqlite import digests
 
@@ -102,6 +102,12 @@ _SAYS = pattern_of(
     r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b|DELETE FROM conv"
 )
 _ADDS = pattern_of(r"INSERT INTO conversation \(([\w, ]+)\) VALUES")
+#: What is distributed by person, with the query of what is a view: nothing where the server has no shards.
+DISTRIBUTED = (
+    "SELECT c.relname, CASE c.relkind WHEN 'v' THEN rtrim(pg_get_viewdef(c.oid), ';') ELSE '' END FROM pg_class c"
+    " WHERE c.relkind IN ('r', 'v') AND c.relnamespace = current_schema()::regnamespace"
+    " AND EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')"
+)
 #: What nearly every write asks for is read as it begins: no one else changes it before the commit.
 _LOADED = "SELECT 'meta' AS place, key, value FROM meta UNION ALL SELECT 'counter', name, value::text FROM counter"
 _WRITES = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (meta|counter)\b")
@@ -253,6 +259,8 @@ class Server:
             self._adapters.register_dumper(kind, _Untyped)
         self._adapters.register_loader("numeric", _PlainNumber)
         self._examined = False
+        #: The tables of which each statement must say the person.
+        self.distributed: frozenset[tuple[str, str]] = frozenset()
         self.in_memory, self.copies = InMemory(_MOST_IN_MEMORY, clock), InMemory(_MOST_COPIED, clock)
         self.programs = ServedPrograms(self)
         logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else it writes to the terminal
@@ -348,7 +356,7 @@ class Server:
                 connection.execute(_TAKE)  # who writes ends first, and none begins
                 found = [str(row[0]) for row in connection.execute(_TABLES).fetchall()]
                 for table in sorted(found, key=_place_of):
-                    connection.execute(f"DELETE FROM {table}".encode())
+                    connection.execute(f"DELETE FROM {table} WHERE person = {number}".encode())
                 connection.execute("DELETE FROM registry.due WHERE name = $1", [person])
 
         self.attempt(remove_rows)
@@ -377,6 +385,7 @@ class Server:
             raise errors.StorageError("database.empty", path=self.address) from fault
         if int(version) > VERSION:
             raise errors.NewerSchema(path=self.address, found=version, known=VERSION)
+        self.distributed = frozenset(tuple(row) for row in connection.execute(DISTRIBUTED).fetchall())
         for adapters in (self._adapters, connection.adapters):
             adapters.register_dumper(memoryview, type("Halves", (_HalvesDumper,), {"oid": int(halves)}))
             adapters.register_loader(int(halves), _HalvesLoader)
@@ -534,7 +543,7 @@ class PostgresDatabase:
         def read(connection: psycopg.Connection[ServedRow]) -> list[list[ServedRow]]:
             with connection.pipeline():  # the setting ends with it
                 connection.execute(_SET, [self._number])
-                found = [connection.execute(translated(sql), values, binary=True) for sql, values in asked]
+                found = [connection.execute(*self._translate(sql, values), binary=True) for sql, values in asked]
             return [one.fetchall() for one in found]
 
         every = cast(list[list[Row]], self._server.attempt(read) if asked else [])
@@ -610,7 +619,7 @@ class PostgresDatabase:
     def _send(self, sql: str, values: Sequence[object], *, wait: bool = True) -> list[Row]:
         assert self._writing
         with as_ours(self._server.address):
-            done = self._writing[1].execute(translated(sql), values, binary=True)
+            done = self._writing[1].execute(*self._translate(sql, values), binary=True)
             # Where no rows are wanted nothing is waited for.
             rows = cast(list[Row], done.fetchall() if wait and _RETURNS.search(sql) else [])
         self._note_written(sql, ())
@@ -633,7 +642,8 @@ class PostgresDatabase:
             return
         self._read.drop(sql)
         with as_ours(self._server.address), self._writing[1].cursor() as cursor:
-            cursor.executemany(translated(sql), passed)
+            text, more = self._translate(sql, ())
+            cursor.executemany(text, [(*one, *more) for one in passed] if more else passed)
         self._note_written(sql, passed)
         for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
             self._log_statement("write", sql, values, [])
@@ -722,6 +732,11 @@ class PostgresDatabase:
         if self._closed:
             raise errors.StorageError("database.failed", path=self._server.address, reason="closed")
 
+    def _translate(self, sql: str, values: Sequence[object]) -> tuple[bytes, Sequence[object]]:
+        """A statement as the server takes it, with its values."""
+        text, names_person = translated(sql, distributed=self._server.distributed)
+        return text, (*values, int(self._number)) if names_person else values
+
     def _begin(
         self, connection: psycopg.Connection[ServedRow]
     ) -> tuple[psycopg.Connection[ServedRow], str, list[ServedRow]]:
@@ -729,8 +744,8 @@ class PostgresDatabase:
         with connection.pipeline():
             connection.execute("BEGIN")
             connection.execute(_SET + _LIMITS, [self._number])
-            taken = connection.execute(_TAKE)
-            loaded = connection.execute(_LOADED)
+            taken = connection.execute(*self._translate(_TAKE, ()))
+            loaded = connection.execute(*self._translate(_LOADED, ()))
         row = taken.fetchone()
         if row is None:
             connection.execute("ROLLBACK")
@@ -871,7 +886,7 @@ class ServedRegistry:
         def read(connection: psycopg.Connection[ServedRow]) -> list[Row]:
             with connection.pipeline():
                 connection.execute(_REGISTRY)
-                found = connection.execute(translated(sql, with_person=False), values, binary=True)
+                found = connection.execute(translated(sql, with_person=False)[0], values, binary=True)
             return cast(list[Row], found.fetchall())
 
         return cast(list[Row], self._server.attempt(read))
@@ -887,7 +902,7 @@ class ServedRegistry:
         connection, _ = self._server.attempt(begin)
 
         def run(sql: str, *values: object) -> list[Row]:
-            done = connection.execute(translated(sql, with_person=False), values, binary=True)
+            done = connection.execute(translated(sql, with_person=False)[0], values, binary=True)
             return cast(list[Row], done.fetchall() if done.description else [])
 
         try:
@@ -912,9 +927,13 @@ class ServedRegistry:
 
 
 @lru_cache(maxsize=2_000)
-def translated(sql: str, *, with_person: bool = True) -> bytes:
-    """A statement of a repository as the server takes it."""
-    return for_postgres(sql, with_person=with_person).encode()
+def translated(
+    sql: str, *, with_person: bool = True, distributed: frozenset[tuple[str, str]] = frozenset()
+) -> tuple[bytes, bool]:
+    """A statement of a repository as the server takes it, and whether its last value is the number of the person."""
+    text, person = for_postgres(sql, with_person=with_person), f"${sql.count('?') + 1}"
+    limited = limit_to_person(text, person, dict(distributed)) if distributed else text
+    return limited.encode(), limited != text
 
 
 def _in_parts(rows: Iterable[Buffer]) -> Iterator[bytes]:
