@@ -65,6 +65,11 @@ _UNTIL = Guarded(
 _ONLY_NAMES = pattern_of(r"(?:the|my|our|that|this) (?:\w+ )?\w+", re.IGNORECASE)
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
+#: That somebody else wrote or said it, which words that were passed on show.
+_ATTRIBUTES = pattern_of(
+    r"^according to\b|\b(?:says?|said|wrote|writes|asks|asked|replied|claims?|told)\b|^根据|说|写道?|(?<!自)称|回复|要求|通知",
+    re.IGNORECASE,
+)
 #: That somebody asks whoever is named behind it; and words of asking in a question, which is then of asking others.
 _ASKS_WHOM = pattern_of(r"(?:\bask(?:s|ed|ing)? |(?<![访学顾疑])问[了过]?(?!题))(?P<whom>.+)", re.IGNORECASE)
 _ASKING = pattern_of(r"\bask(?:s|ed|ing)?\b|(?<![访学顾疑])问(?!题)", re.IGNORECASE)
@@ -300,7 +305,7 @@ class _Checking:
         sources = self._window.find_bearing(named, claim.about == "companion", claim.subject)
         if not sources:
             return "companion's words"
-        if claim.quotes and self._are_pasted(claim.quotes, sources):
+        if claim.quotes and self._are_pasted(claim.quotes, sources) and not _ATTRIBUTES.search(claim.text):
             return "quoted text"
         if not self._says_that_it_asks(claim, sources):
             sources = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))

@@ -171,6 +171,11 @@ class TextFigures:
         return tuple(dict.fromkeys(TimeRange(day, day) for day in moved))
 
     @cached_property
+    def compared(self) -> frozenset[str]:
+        """What follows from its numbers, if they are few: "231k, was 238" is 7,000 less."""
+        return derived_numbers(self.text, self.own_numbers, few=True)
+
+    @cached_property
     def exact_times(self) -> frozenset[time]:
         """The exact times of day in it."""
         return clock_times(self.text, self._written)
@@ -374,10 +379,10 @@ _IN_MINUTES = Guarded(
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
 _BARE_HOUR = pattern_of(
-    rf"(?:\b(?:(?P<half>half)|at|from|till|until|to|by|before|after|around) |(?<=\d-))"
+    rf"(?:\b(?:(?P<half>half)|at|from|till?|until|to|by|before|after|around) |(?<=\d-))"
     rf"(?P<hour>{_HOUR})(?:[.:](?P<minute>[0-5]\d)"
     r"| (?P<words>fifteen|(?:twenty|thirty|forty|fifty)(?:[ -]five)?)(?! (?:to|past)\b))?(?!\d|[\w.]\w)"
-    rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till|until|-) ?(?:{_HOUR}|half)\b)"
+    rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till?|until|-) ?(?:{_HOUR}|half)\b)"
     r"|(?<!\d)(?P<point>[012]?\d)\.(?P<minutes>[0-5]\d)(?![\d.])"
     r"|(?:差(?P<less>一刻|[一二三四五六七八九十]{1,3}分?))?(?P<han>\d{1,2}|[一二两三四五六七八九十]{1,3})[点點]"
 )

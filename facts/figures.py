@@ -175,8 +175,11 @@ class Figures:
         )
 
 
-def wrong_figure(text: str, figures: Figures) -> str:
-    """The kind of figure in a text that these do not support: "date", "time" (of day), "number", or ""."""
+def wrong_figure(text: str, figures: Figures, compared: AbstractSet[str] = frozenset()) -> str:
+    """The kind of figure in a text that these do not support: "date", "time" (of day), "number", or "".
+
+    ``compared``: numbers that follow from a few others.
+    """
     if not _A_FIGURE.search(text.casefold()):
         return ""
     rest = _COUNTED_NAMES.sub(" ", _without_lunar(text, figures))
@@ -199,8 +202,9 @@ def wrong_figure(text: str, figures: Figures) -> str:
     if any(one not in dated and not rest[one.start : one.end].isascii() for one in days):
         return "date"  # "the 2nd" may be another kind of number
     rest = without_times(rest, sorted([*named, *clocks, *dated], key=lambda one: one.start))
-    compared = compares(rest)
-    return "number" if any(not figures.bears_number(one, compared=compared) for one in asserted_numbers(rest)) else ""
+    comparing = compares(rest)
+    asserted = (one for one in asserted_numbers(rest) if compared.isdisjoint(one))
+    return "number" if any(not figures.bears_number(one, compared=comparing) for one in asserted) else ""
 
 
 def _without_lunar(text: str, figures: Figures) -> str:
@@ -240,6 +244,8 @@ def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str,
     if not wrong:
         return text, ""
     if wrong == "date" and own.counts_days:
+        return text, ""
+    if wrong == "number" and not wrong_figure(text, figures, own.compared):
         return text, ""
     times = read_times(text, _ANY_DAY)
     right: list[tuple[int, int, str]] = []

@@ -30,7 +30,7 @@ _DREAM = (
     r"|(?:(?:had|have|having) (?:a|an|this|that|the) (?:\w+ )?|(?:weird|strange|odd|craz|mad|bad|funn|awful|horribl|wild)\w* )"
     r"dream(?! (?:of|job|house|home|car)\b)"
     r"|role.?play\w*|once upon a time)\b"
-    r"|梦[见到]|做了?个?[^，。！]{0,4}梦(?!想)|从前有"
+    r"|梦[见到]|(?<![你您])做了?个?[^，。！]{0,4}梦(?![想吧])|从前有"
 )
 _TALE = Guarded(
     "dream|nightmare|role|once upon|novel|story|book|film|movie|play|script|campaign|game|梦|从前有",
