@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Slot, Stance
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from domain.records import Message
 from facts.ages import birth_years, dated_age
 from facts.by_hand import attribute_words
@@ -28,6 +28,7 @@ from facts.evidence import (
     Source,
     SpokenWindow,
     TextFigures,
+    asserts_what_is_denied,
     best_sentences,
     in_order,
     is_reversed,
@@ -57,10 +58,12 @@ _SIMILAR_NAME = 0.75
 #: What has a day that is no start, and what has a day at all.
 _NO_START, _HAS_DAY = ("age", "birth date"), ("appointment", "event", "plan", "trip")
 #: Until when something is so.
-_UNTIL = pattern_of(
+_UNTIL = Guarded(
+    "until|till|by|before|前|为止|截止",
     r"\b(?:until|till|by|before) (?:the )?[^,.;]*|(?:^|(?<=[，。；]))[^，。；]*?(?:之?前|为止|截止)(?=[，。；的]|$)",
-    re.IGNORECASE,
+    any_case=True,
 )
+_ONLY_NAMES = pattern_of(r"(?:the|my|our|that|this) (?:\w+ )?\w+", re.IGNORECASE)
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
 #: That somebody asks whoever is named behind it; and words of asking in a question, which is then of asking others.
@@ -221,7 +224,7 @@ class _Checking:
         day = basis.sources[-1].said
         text = dated_age(with_days(basis.claim.text, day), slot.attribute, day)
         start, end = self._check_times(draft, basis, slot.attribute)
-        given = [one for iso in (start, end) if (one := range_of(iso))] or _days_in(basis.claim.text, day)
+        given = [one for iso in (start, end) if iso and (one := range_of(iso))] or _days_in(basis.claim.text, day)
         value = basis.own.with_values(basis.claim.value, given)
         # An unsupported detail costs only itself.
         fact = NewFact(
@@ -320,9 +323,8 @@ class _Checking:
         weaker = claim.stance == "stated" or (claim.stance == "planned" and said in ("supposed", "joked"))
         stance = said if weaker else claim.stance
         needed = answered if answered and self._needs(answered, sources, basis.claim) else ()
-        return replace(
-            basis, said=said, sources=in_order((*needed, *sources, *lenders)), claim=replace(basis.claim, stance=stance)
-        )
+        claim = basis.claim if stance == claim.stance else replace(basis.claim, stance=stance)
+        return _Basis(in_order((*needed, *sources, *lenders)), claim, basis.figures, basis.own, said)
 
     def _says_that_it_asks(self, claim: _Claim, sources: Sequence[Source]) -> bool:
         """Whether a claim is that the companion asked the person something, which its question says itself."""
@@ -357,7 +359,9 @@ class _Checking:
         value, wrong_value = correct_figures(claim.value, own, figures)
         if wrong or wrong_value:
             return wrong or wrong_value
-        return _Basis(sources, replace(claim, text=text, value=value), figures, own)
+        if text != claim.text or value != claim.value:
+            claim = replace(claim, text=text, value=value)
+        return _Basis(sources, claim, figures, own)
 
     def _figures_of(self, sources: Sequence[Source], before: Sequence[Source] = ()) -> Figures:
         """All figures of some messages, and of those before them, computed once."""
@@ -400,8 +404,11 @@ class _Checking:
         confirmed = {one.message.text_id for one in answered} & {quote.message for quote in claim.quotes}
         if claim.value and not confirmed and self._is_unheard(claim, sources):
             return "value", claim.stance
-        if is_reversed(claim.text, wanted, best, (*sources, *answered)) or self._window.is_denied(
-            claim.text, wanted, sources
+        said = (*sources, *answered)
+        if (
+            is_reversed(claim.text, wanted, best, said)
+            or self._window.is_denied(claim.text, wanted, sources)
+            or asserts_what_is_denied(claim.text, quoted, said)
         ):
             return "polarity", claim.stance
         others = [name for name in self._find_people(claim) if name not in self._own]
@@ -459,13 +466,15 @@ class _Checking:
         """Whether only a question of yes or no has the words of a claim, and its answer says neither."""
         if asks_openly(question.text) or ends_or_denies(claim.text) or any(one.is_agreement for one in sources):
             return False
-        figures = self._figures_of(sources)
-        if any(source.own_days for source in sources) or any(map(figures.bears_number, asserted_numbers(claim.text))):
-            return False
         people = telling_terms(" ".join(self._find_people(claim)))
         said = frozenset().union(*(telling_terms(one.text) for one in sources))
-        asked = telling_terms(question.text) - people
-        return bool(wanted & asked) and (wanted | people).isdisjoint(said)
+        asked = question.terms - people
+        if wanted.isdisjoint(asked) or not (wanted | people).isdisjoint(said):
+            return False
+        bears_number = self._figures_of(sources).bears_number
+        return not any(source.own_days for source in sources) and not any(
+            map(bears_number, asserted_numbers(claim.text))
+        )
 
     def _is_unheard(self, claim: _Claim, sources: Sequence[Source]) -> bool:
         """Whether nothing of a value is in any message, under any form, though it is in their language."""
@@ -541,16 +550,13 @@ class _Checking:
                 if ahead or named.holds_day(each.first.month, each.first.day)
             ]
             start = days[0].iso if len(days) == 1 and days[0].iso != said.isoformat() else ""
-        likely = basis.own.likely_times
-        only = f"T{next(iter(likely)).isoformat('minutes')}" if len(likely) == 1 else ""
         given = [
             f"T{at.isoformat('minutes')}" if (at := parse_time(day)) and at in basis.figures.clock_times else ""
             for day in (draft.start, draft.end)
         ]
-        return (
-            f"{start}{given[0] or only}" if len(start) == _DAY else start,
-            f"{end}{given[1]}" if len(end) == _DAY else end,
-        )
+        if len(start) == _DAY and not given[0] and len(basis.own.likely_times) == 1:
+            given[0] = f"T{next(iter(basis.own.likely_times)).isoformat('minutes')}"
+        return f"{start}{given[0]}" if len(start) == _DAY else start, f"{end}{given[1]}" if len(end) == _DAY else end
 
     def _days_of_words(self, basis: _Basis, said: date) -> Sequence[TimeRange]:
         """The days in the quoted words, of several clauses only those in the ones that tell the fact."""
@@ -605,8 +611,10 @@ def _stance_in(attribute: str, basis: _Basis) -> Stance:
 
 
 def _quoted_sentences(quotes: Iterable[Quote], sources: Iterable[Source]) -> tuple[Sentence, ...]:
-    """The sentences of the person with some quoted words."""
-    spans = {quote.message: (quote.start, quote.end) for quote in quotes}
+    """The sentences of the person with some quoted words; what these only name, "the leeds job", says nothing of it."""
+    quotes = [*quotes]
+    telling = [one for one in quotes if one.role == "user" and not _ONLY_NAMES.fullmatch(one.words)] or quotes
+    spans = {quote.message: (quote.start, quote.end) for quote in telling}
     found = []
     for source in sources:
         if source.spoken_by_person and source.message.text_id in spans:

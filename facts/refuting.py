@@ -119,7 +119,7 @@ _POISON = Guarded(
     "ignore|disregard|user|system|<memory|<tool|忽略|用户|系统",
     r"\b(?:ignore|disregard) (?:all |any )?(?:the )?(?:above|previous|prior|earlier)\b|\b(?:remember|note|store|save|record)\b[^.;]{0,20}\bthe user\b"
     r"|\bsystem prompt\b|<(?:system|memory|tool)\b"
-    r"|忽略(?:以上|上面|之前|前面)|(?:记住|记录|保存)[^。；]{0,6}用户|系统提示",
+    r"|忽略(?:以上|上面|之前|前面)|(?:记[住下录]|保存)[^。；]{0,6}用户|系统提示",
     any_case=True,
 )
 _SAYS = pattern_of(
@@ -149,7 +149,13 @@ _CLAIMS = (
      r"inherit|estate|\bwill\b|lottery|won|million|bankrupt|insolven|broke|left me|继承|遗|中奖|彩票|破产|百万"),
 )  # fmt: skip
 _GRAVE = tuple((pattern_of(claim), pattern_of(cue)) for claim, cue in _CLAIMS)
-_IS_GRAVE = pattern_of("|".join(claim for claim, _ in _CLAIMS))
+_IS_GRAVE = Guarded(
+    "died|dead|dea|decea|widow|pregnan|expecting|divorc|separated|broke up|allerg|married|wife|husband|spouse|wedding|alone"
+    "|director|ceo|founder|head|manager|boss|chair|president|professor|arrested|prison|jail|convicted|criminal|cancer|tumo"
+    "|diabet|depress|alcoholic|inherit|lottery|millionaire|bankrupt|世|死|逝|怀孕|婚|分手|过敏|妻|丈夫|独|长|主任|总监|董事|经理"
+    "|老板|教授|创始|牢|狱|捕|罪|癌|瘤|糖尿|抑郁|继承|中奖|破产|富翁",
+    "|".join(claim for claim, _ in _CLAIMS),
+)
 
 
 class Around:
@@ -210,7 +216,7 @@ def find_fault(
     """
     if about == "companion":
         return ""
-    if not _STORY.search(statement.casefold()) and all(_is_story(statement, each) for each in evidence):
+    if all(_is_story(statement, each) for each in evidence) and not _STORY.search(statement.casefold()):
         return "story"
     sentences = [each.text for each in evidence]
     if any(map(_POISON.search, sentences)):
@@ -225,24 +231,23 @@ def find_fault(
         return "number"
     if any(_is_bygone(statement, each, quoted, around) for each in evidence):
         return "polarity"
-    clauses = [governing_clause(statement, each, quoted) for each in sentences]
-    compared = any(map(_THAN_THE_SPEAKER.search, sentences))
-    # A place is nobody else: "my sister moved, flat's in Leeds" is not of the person's flat.
-    people = [name for name in others if not re.search(rf"\b(?:in|near) {re.escape(name)}(?!\w|['’]s)", statement)]
     of_another = (
         about == "person"
-        and not (people or compared)
-        and all(_is_of_another(statement, one, around) for one in clauses)
+        and not any(map(_THAN_THE_SPEAKER.search, sentences))
+        and all(_is_of_another(statement, governing_clause(statement, one, quoted), around) for one in sentences)
     )
-    return "subject" if of_another else ""
+    # A place is nobody else: "my sister moved, flat's in Leeds" is not of the person's flat.
+    alone = of_another and all(re.search(rf"\b(?:in|near) {re.escape(name)}(?!\w|['’]s)", statement) for name in others)
+    return "subject" if alone else ""
 
 
 #: What says of another tells as much of the speaker: "seven minutes quicker than me", 比我大两岁.
 _THAN_THE_SPEAKER = pattern_of(r"\b(?:than|as) (?:me|i|us|mine)\b|[比跟和]我(?!们?[爸妈哥姐弟妹])", re.IGNORECASE)
 #: What was so once, in words, and what shows that a statement says so.
-_BYGONE = pattern_of(
+_BYGONE = Guarded(
+    "used to|at first|formerly|was |原先|从前|起初|当初|原本|本来",
     r"(?<!get )(?<!got )(?<!getting )(?<!am )(?<!i'm )(?<!im )(?<!are )(?<!'re )\bused to (?P<deed>[a-z]+)"
-    r"|\b(?:at first|formerly|was (?:going|meant) to)\b|原先|从前|起初|当初|(?:原本|本来)(?!就|[^，。]{0,4}是)"
+    r"|\b(?:at first|formerly|was (?:going|meant) to)\b|原先|从前|起初|当初|(?:原本|本来)(?!就|[^，。]{0,4}是)",
 )
 _OF_THE_PAST = pattern_of(
     r"\b(?:was|were|had|used|until|former\w*|previous\w*|before|originally|first|once|no longer|stopped|quit|\w{2,}ed)\b|[曾原过前改后]|本来|当初|起初|不再|[没不]|了"
@@ -254,6 +259,8 @@ def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around
 
     It is so again, or something else is, where another clause has words of the statement that this one lacks, or all.
     """
+    if not _BYGONE.may_stand_in(sentence.text.casefold()):
+        return False
     clause = _whole_clause(statement, sentence.text, quoted)
     found = _BYGONE.search(clause.casefold().replace("’", "'"))
     if not found or _OF_THE_PAST.search(statement) or is_denial(clause) or is_denial(statement):
@@ -341,6 +348,8 @@ def _corrections_in(plain: str) -> Iterator[tuple[frozenset[str], frozenset[str]
 def _is_story(statement: str, evidence: Sentence) -> bool:
     """Whether the clause that says it, or one before it, is of a dream or a tale; "I write novels" is of neither."""
     sentence, before = evidence.text.casefold(), evidence.before.casefold()
+    if not (_STORY.may_stand_in(sentence) or _TALE.may_stand_in(before)):
+        return False
     clause = _best_clause(statement, sentence)
     upto = sentence[: sentence.find(clause) + len(clause)]
     tale = _TALE.search(upto)
