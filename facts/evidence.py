@@ -305,9 +305,9 @@ _SHIFT = Guarded(
 
 _A_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _COUNTS_DAYS = Guarded(
-    "day|tomorrow|month|year|week|wk|fortnight|tmr|tomoz|old|ago|the one|not this|mon|tue|wed|thu|fri|sat|sun| de |天大"
-    "|周|星期|礼拜|今天|往前数|往后数|倒数|eid|diwali|ramadan|passover|hanukkah|festival|mid-autumn|half|第|初|月|夕|大年|春节|元宵|端午|中秋"
-    "|重阳|天",
+    "day|night|tomo|month|year|week|wk|tmr|old|ago|the one|not this|mon|tue|wed|thu|fri|sat|sun| de "
+    "|天|周|星期|礼拜|往前数|往后数|倒数|eid|diwali|ramadan|passover|hanukkah|festival|mid-autumn|half|第|初|月|夕|年|春节"
+    "|元宵|端午|中秋|重阳",
     rf"\b(?:first|second|third|fourth|last) (?:{_A_WEEKDAY}|weekend|week|day|night) (?:of|in|before|after)\b"
     r"|\bday (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|[a-z]+teen)\b"
     r"|\b(?:week|weekend)s? (?:of|before|after|in|to go)\b|\b(?:half[- ]term|bank holiday|(?:chinese|lunar) new year)\b"

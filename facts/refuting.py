@@ -289,7 +289,7 @@ def _with_next(sentence: str, around: Around) -> str:
 
 #: What a statement tells as done, what is still ahead in what was said, and what shows that some of it is done.
 _DONE = pattern_of(
-    r"\b(?:has|have|had) (?:already |now |just )?(?:[a-z]+(?:ed|en|wn|ne)|taken|got|bought|left|met|begun|come|made|sold|won|lost|become|told)\b"
+    r"\b(?:has|have|had) (?:already |now |just )?(?:[a-z]+ed|be(?:en|gun|come)|taken|given|eaten|written|chosen|got(?:ten)?|done|gone|flown|bought|left|met|come|made|sold|won|lost|told)\b"
     r"|\b(?:already|moved|started|went|bought|sold|booked|ordered|signed|quit|left|joined|finished|passed|agreed|took|accepted"
     r"|married|retired|opened|called|paid|got|flew|ran|visited|planted|hired|adopted)\b"
     r"|已经|已[入搬辞结买]|了(?=[。，\u4e00-\u9fff]|$)"
