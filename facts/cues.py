@@ -156,6 +156,21 @@ _BACK = pattern_of(
 )
 
 
+_UNREAL = pattern_of(
+    r"\bif (?:only )?\w+(?:'d| had)\b.*(?:'d|\bwould)\b|\bhad (?:i|we|he|she|they) \w+.*(?:'d|\bwould)\b|\bwould(?:'ve| have)\b"
+    r"|(?:要是|如果)[^，。]{0,4}(?:早|[去前]年|当时|当初|那[时年]|上[次周个]|昨天)|早知道"
+)
+
+
+def is_unreal(sentence: str) -> bool:
+    """Whether a sentence tells what would be so now or then if it had not been otherwise.
+
+    >>> is_unreal("If I'd listened, I would be a clerk."), is_unreal("要是去年听我妈的，现在还在背题"), is_unreal("如果下雨就不去")
+    (True, True, False)
+    """
+    return _UNREAL.search(sentence.casefold().replace("’", "'")) is not None
+
+
 #: Words that mark a joke, a thought or hearsay.
 _HEDGES = Guarded(
     "jok|jest|teas|kid|ironic|sarcas|may|could|should|possibl|probabl|suppos|think|thought|believ|imagin|wonder|consider|hear|rumo|guess|unsure|not sure|likely|whether|玩笑|打趣|戏称|自嘲|说笑|考虑|觉得|以为|认为|推测|猜|估计|想着|是否|未必|不确定",

@@ -31,6 +31,7 @@ from facts.cues import (
     is_denial,
     is_promise,
     is_question,
+    is_unreal,
     stance_of,
     takes_back,
     words_of_staying,
@@ -81,7 +82,7 @@ class Sentence:
         """
         if self.stance == "stated" or (self.stance == "joked" and self._clauses[0][1] == "joked"):
             return self.stance
-        if denied and any(stance == "stated" and denies for _, stance, denies in self._clauses):
+        if denied and (is_unreal(self.text) or any(one == "stated" and denies for _, one, denies in self._clauses)):
             return "stated"
         most = max((len(wanted & terms) for terms, _, _ in self._clauses), default=0)
         best = (stance for terms, stance, _ in self._clauses if len(wanted & terms) == most)
@@ -309,9 +310,14 @@ _SHIFT = Guarded(
 
 _A_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _COUNTS_DAYS = Guarded(
-    "day|tomorrow|month|year|week|wk|fortnight|tmr|tomoz|old|ago|the one|not this|mon|tue|wed|thu|fri|sat|sun| de |天大"
-    "|周|星期|礼拜|今天|往前数|往后数|倒数",
-    rf"\b(?:first|second|third|fourth|last) {_A_WEEKDAY} (?:of|in)\b"
+    "day|night|tomo|month|year|week|wk|tmr|old|ago|the one|not this|mon|tue|wed|thu|fri|sat|sun| de "
+    "|天|周|星期|礼拜|往前数|往后数|倒数|eid|diwali|ramadan|passover|hanukkah|festival|mid-autumn|half|第|初|月|夕|年|春节"
+    "|元宵|端午|中秋|重阳",
+    rf"\b(?:first|second|third|fourth|last) (?:{_A_WEEKDAY}|weekend|week|day|night) (?:of|in|before|after)\b"
+    r"|\bday (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|[a-z]+teen)\b"
+    r"|\b(?:week|weekend)s? (?:of|before|after|in|to go)\b|\b(?:half[- ]term|bank holiday|(?:chinese|lunar) new year)\b"
+    r"|\b(?:eid|diwali|ramadan|passover|hanukkah|spring festival|mid-autumn)\b"
+    r"|第[一二三四五六七八九十百\d]+[天周]|初[一二三四五六七八九十]|[正腊]月|除夕|大年|过年|春节|元宵|端午|七夕|中秋|重阳|[还只]?[剩有差]\S{1,3}天"
     rf"|\b{_A_WEEKDAY} (?:before|after) (?!last\b)|\b{_A_WEEKDAY}s ago\b"
     r"|\bago (?:tomorrow|yesterday|on|last|next|this)\b|\b(?:month|year)s? from today\b"
     r"|\b(?:days?|we?e?ks?|fortnight) (?:on |from |this |next )?(?:today|tomorrow|tmrw?|tomoz)\b"
@@ -522,8 +528,8 @@ class SpokenWindow:
 
     @cached_property
     def words(self) -> str:
-        """All that was said in it and before it, forgotten messages aside."""
-        return " ".join(source.message.words for source in self._sources if not source.barred)
+        """All that was said in it and before it, each message on its own line, forgotten ones aside."""
+        return "\n".join(source.message.words for source in self._sources if not source.barred)
 
     def find_named(self, handles: Iterable[int]) -> tuple[Source, ...]:
         """The messages of the window with these numbers, in order."""
@@ -585,12 +591,15 @@ class SpokenWindow:
                 found[bare[0]].add(bare)
         return {letter: frozenset(words) for letter, words in found.items()}
 
-    def lacks_terms(self, wanted: frozenset[str]) -> bool:
-        """Whether none of these terms, nor most of their characters in scripts without spaces, is in any message."""
+    def lacks_terms(self, wanted: frozenset[str], *, half: bool = True) -> bool:
+        """Whether none of these terms, nor most of their characters in scripts without spaces, is in any message.
+
+        ``half``: they are missing where half of their characters are, too.
+        """
         if not wanted or not wanted.isdisjoint(self._terms):
             return False
         characters = {one for term in wanted for one in term if is_unspaced(one)}
-        return 2 * len(characters & self._characters) <= len(characters)
+        return 2 * len(characters & self._characters) < len(characters) + (half or not characters)
 
     @cached_property
     def _terms(self) -> frozenset[str]:
@@ -724,12 +733,12 @@ def is_reversed(
         said = (sentence for source in sources for sentence in source.sentences)
         # True denials often say in other words what was not denied at all: "has not decided" for "I'll think about it".
         most = max(_share_of(statement, wanted, sentence) for sentence in tops)
-        return most >= _NEARLY_ALL and not any(sentence.ends_or_denies for sentence in said)
+        return most >= _NEARLY_ALL and not any(one.ends_or_denies or is_unreal(one.text) for one in said)
     if ends_or_denies(statement):
         return False
-    if not all(sentence.clauses_taken_back for sentence in tops):
-        return False
     letters = _letters_of(wanted)
+    if not all(each.clauses_taken_back and not _is_so_of_another(wanted | letters, each) for each in tops):
+        return False
     scored = [
         (len(wanted & terms), not (wanted.isdisjoint(telling_terms(denied)) and letters.isdisjoint(denied)))
         for sentence in tops
@@ -740,6 +749,20 @@ def is_reversed(
         most >= len(wanted) * (_ENOUGH if statement.isascii() else _ENOUGH_HAN)
         and bool(most)
         and all(denied for score, denied in scored if score == most)
+    )
+
+
+#: What is so of somebody else: "Not me. My father has it", 我爸倒是有.
+_HAS_IT = pattern_of(
+    r"\b(?:has|have|had|does|do|did|is|are|was|can)(?: (?:it|one|that|too|though))*\W*$|(?:倒是?|却)[有是会能]\W*$"
+)
+
+
+def _is_so_of_another(wanted: frozenset[str], denied: Sentence) -> bool:
+    """Whether the next sentence says that what this one denies is so of somebody whom a statement names."""
+    following = denied.following.casefold()
+    return _HAS_IT.search(following) is not None and not wanted.isdisjoint(
+        {*telling_terms(following), *following} - {*denied.terms, *denied.text}
     )
 
 
