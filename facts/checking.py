@@ -68,7 +68,8 @@ _ONLY_NAMES = pattern_of(r"(?:the|my|our|that|this) (?:\w+ )?\w+", re.IGNORECASE
 _NEARLY_ALL = 0.6
 #: That somebody else wrote or said it, which words that were passed on show.
 _ATTRIBUTES = pattern_of(
-    r"^according to\b|\b(?:says?|said|wrote|writes|asks|asked|replied|claims?|told)\b|^根据|说|写道?|(?<!自)称|回复|要求|通知",
+    r"^according to\b|\b(?:says?|said|wrote|writes|asks|asked|replied|claims?|told)\b"
+    r"|^根据|说|写道?|(?<!自)称|回复|要求|通知",
     re.IGNORECASE,
 )
 #: That somebody asks whoever is named behind it; and words of asking in a question, which is then of asking others.
