@@ -643,8 +643,11 @@ def _names_of(claim: _Claim) -> Iterator[str]:
         return
     yield from latin_names(claim.value) if " " in claim.value or unspaced_length(claim.value) else ()
     for name in (*claim.draft.persons, *claim.draft.entities, claim.draft.location):
-        if name and (name in claim.text or name == claim.value):
-            yield from [name] if unspaced_length(name) else (one for one in name.split() if one not in _OF_A_STREET)
+        if name and (name in claim.text or name == claim.value) and not is_kin(name.rpartition("的")[2]):
+            parts = [name] if unspaced_length(name) else [each.removesuffix("'s") for each in name.split()]
+            yield from (
+                each for each in parts if each not in _OF_A_STREET and (each[0].isupper() or not each.isascii())
+            )
 
 
 def _of_ages(statement: str, sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:

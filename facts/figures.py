@@ -22,8 +22,8 @@ _A_FIGURE = pattern_of(
 _WHOLE_MONTH = 28
 #: How many have one name, which a statement may count, or were just named: "the two Toms", "how the two differ".
 _COUNTED_NAMES = Guarded(
-    "two|three",
-    r"\b(?:two|three)\b(?= [A-Z]\w+s\b)"
+    "two|three|两|三|俩",
+    r"(?<=[\u4e00-\u9fff])(?:[两三]个?人|俩)|\b(?:two|three)\b(?= [A-Z]\w+s\b)"
     r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)",
 )
 #: By how much one unit may differ from another.
@@ -168,7 +168,7 @@ class Figures:
             return False
         if len(iso) == 4 and days.first.year in self.years_since:
             return True
-        if days.first.year not in self.years_of_birth:
+        if days.first.year not in (self.years_of_birth | self.years_since):
             return False
         return len(iso) == 4 or (
             self.holds_day(days.first.month, days.first.day) if len(iso) == 10 else self.holds_month(days.first.month)

@@ -320,7 +320,7 @@ _A_NUMBER = pattern_of(
 #: What takes back the number before it, and what is not the number behind it.
 _RATHER = pattern_of(
     r"\b(?:no,? wait|wait,? no|no,? sorry|sorry,? no|i mean|i meant|make (?:that|it)|scratch that|correction|oops|no an?|hang on|or rather)\b"
-    r"[^.!?]{0,60}$|(?:不对|[打说记看搞算写]错了?|口误|[哦啊噢哎]不|更正)[^。！？]{0,30}$"
+    r"[^.!?]{0,60}$|(?:不对|[打说记看搞写]错了|口误|[哦啊噢哎]不|更正)[^。！？]{0,30}$"
 )
 _MAY_CORRECT = pattern_of(
     r"\bno,?\b|\bnot\b|mean|sorry|wait|make|scratch|correction|oops|rather|hang on|不|错|口误|更正"
