@@ -74,8 +74,8 @@ OF_TALK: tuple[Break, ...] = (
         "a save writes over an edit made since its stage",
         "P7",
         "jobs/saving.py",
-        '            if kept["of"] == hash_texts(before) and draft.text != before:\n',
-        "            if draft.text != before:\n",
+        '            if kept["of"] == hash_texts(before) and not same:\n',
+        "            if not same:\n",
         (
             PROMISES + "test_p5_a_hand_edit_between_two_tries_of_a_save_wins",
             SURVIVORS + "test_p7_an_edit_that_is_made_while_a_save_archives_wins",
