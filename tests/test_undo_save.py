@@ -129,6 +129,22 @@ def test_a_save_is_not_taken_back_by_the_next_run_when_something_else_was_done(
         assert kept.status == "archived"
 
 
+def test_of_two_programs_that_save_in_one_second_each_takes_its_own_save_back(
+    tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger
+) -> None:
+    with opened(tmp_path, clock, new_id, log) as ours, opened(tmp_path, clock, new_id, log) as other:
+        for one in (ours, other):
+            one.say(f"I am {one.talk.session.session_id}")
+        own = [one.save().archived.session_id for one in (ours, other)]
+        third = ours.memory.sessions.start()
+        assert ours.memory.saves.last(third.session_id) is None
+        assert [one.memory.saves.last(one.talk.session.session_id) for one in (ours, other)] == own
+        undone = other.talk.undo()
+        assert isinstance(undone, SaveUndone)
+        assert undone.session.session_id == own[1]
+        assert ours.memory.sessions.find(own[0]).status == "archived"
+
+
 def test_a_save_that_ran_by_itself_is_not_what_undo_takes_back(
     tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger
 ) -> None:
