@@ -181,7 +181,7 @@ OF_TALK: tuple[Break, ...] = (
         "a save leaves nothing to be taken back",
         "undo",
         "storage/rounds.py",
-        "                self._of.saves.store(tx, session_id, was, made, now)\n",
+        "                self._of.saves.store(tx, (session_id, following), was, made, now)\n",
         "                pass\n",
         (UNDO + "test_undo_right_after_a_save_takes_all_of_it_back",),
     ),
