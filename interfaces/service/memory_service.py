@@ -595,7 +595,7 @@ def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -
                 for one in fact.quotes
             ]  # fmt: skip
             told = statements[fact.note or fact.text_id]
-            text = safe_text(" — ".join([part for part in parts if part not in told] or parts))
+            text = safe_text(" — ".join(part for part in parts if part not in told))
         elif begins_with_pronoun(text):
             text = resolve(fact.messages[-1], text, len(said[fact.messages[-1]].words))
         clear = says_what_it_means(text) if fact.basis == "quoted" else not begins_with_pronoun(text)
@@ -608,7 +608,7 @@ def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -
             text=safe_text(("；" if unspaced_length(text) else " ").join(of_note)),
             score=max(best[one.text_id] for one in of_note.values()),
         )
-        for of_note in statements.values() for text in [*of_note][:1]
+        for of_note in statements.values() for text in [next(iter(of_note))]
     ]  # fmt: skip
     messages = [
         replace(
