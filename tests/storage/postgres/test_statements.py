@@ -26,7 +26,7 @@ OWN = re.compile(r"\b(?:\w+_words|\w+_postings|row_digest|changed_row)\b")
 #: Something is added with the person as its first value.
 ADDED = re.compile(r"INSERT INTO \w+ \(person, [^)]*\)\s+(?:VALUES \(|SELECT (?:DISTINCT )?)\$")
 #: What only this engine has: who has a memory, its index of words, of what a vector is, and cells of them.
-OWN_TABLES = {"person", "posting", "indexed_words", "changed_row", "cell"}
+OWN_TABLES = {"change", "person", "posting", "indexed_words", "changed_row", "cell"}
 OWN_COLUMNS = {"embedding": {"kind", "session_id", "place", "cell"}}
 
 
