@@ -113,6 +113,8 @@ def test_the_words_of_an_answer_are_quoted_with_their_question(opened: Opened, m
          "My sister Nora was here. We had soup. She moves to Bonn in May."),
         (("My sister Nora was here.", "She moves to Bonn in May."), "She moves to Bonn in May.",
          "My sister Nora was here. — She moves to Bonn in May."),
+        (("I had tea. Cello is lovely, but it sounds like a cow.",), "Cello is lovely, but it sounds like a cow.",
+         "Cello is lovely, but it sounds like a cow."),
         (("Nora moves to Bonn in May.",), "Nora moves to Bonn in May.", "Nora moves to Bonn in May."),
         (("Soup again.", "She moves to Bonn in May."), "She moves to Bonn in May.", "She moves to Bonn in May."),
         (("My sister Nora was here.", "Old Friend, hello. She moves to Bonn in May."), "She moves to Bonn in May.",
