@@ -461,10 +461,10 @@ class PostgresDatabase:
         query = sql, tuple(one.tobytes() if isinstance(one, memoryview) else repr(one) for one in values)
         if query not in rows:
             asked, copy = getattr(self._kept, "asked", None), self._kept.copy
-            if copy and (self._kept.brought or asked is not None) and copy.serves(sql):
+            if copy and (self._kept.brought or asked is not None) and copy.tables.serves(sql):
                 if not self._kept.brought:
                     raise _Unread
-                rows[query] = copy.run(sql, values)
+                rows[query] = copy.tables.run(sql, values)
                 self._log_statement("read in memory", sql, values, rows[query])
             elif asked is not None:
                 asked[query] = sql, values
@@ -518,7 +518,7 @@ class PostgresDatabase:
             kept.copy = copy
             sql, values = copy.what_is_new(upto := copy.upto)
             taken = copy.take(upto, self.run(sql, *values))
-            self._is_copied = (size := copy.size) <= copies.most
+            self._is_copied = (size := copy.tables.size) <= copies.most
             if taken is None or not self._is_copied:
                 copies.drop(self.let_go)
                 break

@@ -844,8 +844,8 @@ END $$;
 CREATE FUNCTION rows_now(place text, columns text, key text) RETURNS json STABLE LANGUAGE plpgsql AS $$
 DECLARE found json;
 BEGIN
-    EXECUTE format('SELECT json_agg(json_build_array(%s)) FROM %I', columns, place)
-        || coalesce(format(' WHERE %I = ', split_part(columns, ',', 1)) || key, '') INTO found;
+    EXECUTE format('SELECT json_agg(json_build_array(%s)) FROM %I WHERE person = %s', columns, place, own_person())
+        || coalesce(format(' AND %I = ', split_part(columns, ',', 1)) || key, '') INTO found;
     RETURN found;
 END $$;
 DO $$

@@ -334,7 +334,7 @@ def test_those_who_asked_last_are_in_memory_and_all_are_let_go_where_a_connectio
         databases = [opened(server, tmp_path / str(one)) for one in range(3)]
         assert copied_by(databases[0]) is not None
         assert databases[0]._copy
-        server.copies.most = databases[0]._copy.size * 5 // 2
+        server.copies.most = databases[0]._copy.tables.size * 5 // 2
         assert all(copied_by(one) is not None for one in databases[1:])
         assert [one._copy is None for one in databases] == [True, False, False]
         end_connections()
