@@ -48,7 +48,10 @@ _QUERY = (
     f" UNION ALL (SELECT 'said', json_build_array({_SHOWN['conversation']})::text FROM conversation"
     f" WHERE seq > ? ORDER BY seq LIMIT {_AT_ONCE})"
 )
-_NEW = _QUERY.format(f"(SELECT DISTINCT place, key FROM change WHERE number > ? LIMIT {MOST_CHANGES}) AS changed")
+_NEW = _QUERY.format(
+    "(SELECT DISTINCT place, key FROM change WHERE number > ? AND place <> 'embedding'"
+    f" LIMIT {MOST_CHANGES}) AS changed"
+)
 _ALL = _QUERY.format("(SELECT place, NULL AS key FROM json_object_keys(CAST(? AS json)) AS place) AS every")
 _COLUMNS, _WHOLE = (json.dumps({name: _SHOWN[name] for name in names}) for names in (_SHOWN, [*_SHOWN][1:]))
 

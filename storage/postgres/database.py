@@ -479,11 +479,16 @@ class PostgresDatabase:
         outer = getattr(self._kept, "rows", None)
         self._kept.rows = {} if outer is None else outer
         if outer is None:
-            self._kept.brought, self._kept.copy = False, self._own_copy()
+            self._kept.brought, self._kept.copy, self._kept.occasion = False, self._own_copy(), object()
         try:
             yield
         finally:
             self._kept.rows = outer if self._kept.rows is not None else None  # a write inside made it stale
+
+    @property
+    def occasion(self) -> object | None:
+        """The same as long as this thread is ``reading``; None where it is not."""
+        return None if getattr(self._kept, "rows", None) is None else self._kept.occasion
 
     def ahead(self, *reads: Callable[[], object]) -> None:
         """Read together what each of these asks for first, then what each asks for next, until they return."""

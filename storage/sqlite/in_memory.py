@@ -17,7 +17,7 @@ class TablesInMemory:
     """Some tables without their constraints. Safe to use from several threads."""
 
     def __init__(self, tables: Mapping[str, tuple[str, Sequence[str]]]) -> None:
-        """``tables``: the columns of each, its key first, and what is looked up by an index; such a key is not unique."""
+        """``tables``: the columns of each, its key first, and what is looked up by an index; such a key may repeat."""
         self._columns = {name: columns.split(", ") for name, (columns, _) in tables.items()}
         self._lock = Lock()
         self._served: dict[str, bool] = {}
