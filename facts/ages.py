@@ -14,7 +14,7 @@ import re
 from datetime import date
 from functools import partial
 
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from language.calendar import MONTH_NAMES
 from language.numbers import may_mention, parse_number
 from language.times import read_times
@@ -30,7 +30,7 @@ _OLD = r"(?:[ -]years?[ -]old|[ -]year[ -]old)"
 _END = r"(?=[\s,.;!?)]|$)"
 #: Where a text states an age: "I'm 34", "Pickle is fifteen", "Birgit, 71,", "aged 6", 三十二岁.
 _TELLS = pattern_of(
-    r"\b(?:i'm|i am|is|he's|she's|it's|are|aged|age|turned|turns|turning|been|age of)\s+(?:now |only |about |just )?"
+    r"\b(?:i'?m|i am|is|he'?s|she'?s|it's|are|aged|age|turned|turns|turning|been|age of)\s+(?:now |only |about |just )?"
     rf"(?P<be>{_WORD}){_END}"
     rf"|(?<=[a-z]),\s(?P<comma>{_WORD})(?=[\s,.;!?)]|$)|\b(?P<old>{_WORD}){_OLD}\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
     re.IGNORECASE,
@@ -65,23 +65,27 @@ _WHO = r"(?:[A-ZÀ-Þ][\w'’-]*|[Ss]he|[Hh]e|[Ww]ho)"
 _UNTIL = r"(?P<until> until (?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Z][a-z]+)?"
 #: Ages, and what takes their place; ``{a}`` is the article of ``{what}``.
 _ENGLISH = (
-    (pattern_of(rf"\b(?:is|are)(?: now| about| currently)? (?P<age>{_WORD}){_OLD}\b"), "was born {born}"),
-    (pattern_of(rf"\b[Aa]n? (?P<age>{_WORD}){_OLD} (?P<what>[^,.;()]+\w)", re.IGNORECASE), "{a} {what} born {born}"),
-    (pattern_of(rf"(?<=\w )\((?P<age>{_WORD})\)"), "(born {born})"),
-    (pattern_of(rf"\b[Aa]ged? (?P<age>{_WORD}){_END}"), "born {born}"),
-    (pattern_of(rf"\bAge: ?(?P<age>{_WORD}){_END}"), "Born: {born}"),
+    (Guarded("old", rf"\b(?:is|are)(?: now| about| currently)? (?P<age>{_WORD}){_OLD}\b"), "was born {born}"),
     (
-        pattern_of(
-            rf"(?P<who>\b{_WHO}) (?:is|turned)(?: now| about| just)? (?P<age>{_WORD}){_UNTIL}(?=[.,;)]|$| and )"
+        Guarded("old", rf"\b[Aa]n? (?P<age>{_WORD}){_OLD} (?P<what>[^,.;()]+\w)", any_case=True),
+        "{a} {what} born {born}",
+    ),
+    (Guarded(" (", rf"(?<=\w )\((?P<age>{_WORD})\)"), "(born {born})"),
+    (Guarded("ge |ged ", rf"\b[Aa]ged? (?P<age>{_WORD}){_END}"), "born {born}"),
+    (Guarded("Age:", rf"\bAge: ?(?P<age>{_WORD}){_END}"), "Born: {born}"),
+    (
+        Guarded(
+            " is| turned",
+            rf"(?P<who>\b{_WHO}) (?:is|turned)(?: now| about| just)? (?P<age>{_WORD}){_UNTIL}(?=[.,;)]|$| and )",
         ),
         "{who} was born {born}",
     ),
-    (pattern_of(rf"(?P<who>\b[A-ZÀ-Þ][\w'’-]*), (?P<age>{_WORD}){_UNTIL}(?=[.,;)]|$)"), "{who}, born {born}"),
-    (pattern_of(rf"\b(?P<age>{_WORD}){_OLD}\b"), "born {born}"),
+    (Guarded(", ", rf"(?P<who>\b[A-ZÀ-Þ][\w'’-]*), (?P<age>{_WORD}){_UNTIL}(?=[.,;)]|$)"), "{who}, born {born}"),
+    (Guarded("old", rf"\b(?P<age>{_WORD}){_OLD}\b"), "born {born}"),
 )
 _CHINESE = (
-    (pattern_of(rf"(?:今年|现在|现年|年龄[:：]?\s?|年约)?(?P<age>{_HAN})\s?周?岁{_NOT_THEN}"), "{born}"),
-    (pattern_of(rf"年龄[:：]\s?(?P<age>{_HAN})(?!\d)"), "{born}"),
+    (Guarded("岁", rf"(?:今年|现在|现年|年龄[:：]?\s?|年约)?(?P<age>{_HAN})\s?周?岁{_NOT_THEN}"), "{born}"),
+    (Guarded("年龄", rf"年龄[:：]\s?(?P<age>{_HAN})(?!\d)"), "{born}"),
 )
 
 
@@ -132,7 +136,7 @@ def _birth_years_text(age: int, statement: str, said: date) -> str:
 
 def without_ages(line: str, said: date) -> str:
     """The line with each age replaced by a year of birth; a line with a year of birth is returned as it is."""
-    if _BORN.search(line):
+    if not may_mention(line) or _BORN.search(line):
         return line
     for rules, about, exact in ((_ENGLISH, "about {}/{}", "in {}"), (_CHINESE, "约{}/{}年生", "{}年生")):
         for pattern, template in rules:

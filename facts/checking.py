@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Slot, Stance
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from domain.records import Message
 from facts.ages import birth_years, dated_age
 from facts.by_hand import attribute_words
@@ -27,6 +27,7 @@ from facts.evidence import (
     Source,
     SpokenWindow,
     TextFigures,
+    asserts_what_is_denied,
     best_sentences,
     in_order,
     is_reversed,
@@ -56,10 +57,12 @@ _SIMILAR_NAME = 0.75
 #: What has a day that is no start, and what has a day at all.
 _NO_START, _HAS_DAY = ("age", "birth date"), ("appointment", "event", "plan", "trip")
 #: Until when something is so.
-_UNTIL = pattern_of(
+_UNTIL = Guarded(
+    "until|till|by|before|前|为止|截止",
     r"\b(?:until|till|by|before) (?:the )?[^,.;]*|(?:^|(?<=[，。；]))[^，。；]*?(?:之?前|为止|截止)(?=[，。；的]|$)",
-    re.IGNORECASE,
+    any_case=True,
 )
+_ONLY_NAMES = pattern_of(r"(?:the|my|our|that|this) (?:\w+ )?\w+", re.IGNORECASE)
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
 #: That somebody asks whoever is named behind it; and words of asking in a question, which is then of asking others.
@@ -398,8 +401,11 @@ class _Checking:
         confirmed = {one.message.text_id for one in answered} & {quote.message for quote in claim.quotes}
         if claim.value and not confirmed and self._is_unheard(claim, sources):
             return "value", claim.stance
-        if is_reversed(claim.text, wanted, best, (*sources, *answered)) or self._window.is_denied(
-            claim.text, wanted, sources
+        said = (*sources, *answered)
+        if (
+            is_reversed(claim.text, wanted, best, said)
+            or self._window.is_denied(claim.text, wanted, sources)
+            or asserts_what_is_denied(claim.text, quoted, said)
         ):
             return "polarity", claim.stance
         others = [name for name in self._find_people(claim) if name not in self._own]
@@ -519,16 +525,13 @@ class _Checking:
                 if ahead or named.holds_day(each.first.month, each.first.day)
             ]
             start = days[0].iso if len(days) == 1 and days[0].iso != said.isoformat() else ""
-        likely = basis.own.likely_times
-        only = f"T{next(iter(likely)).isoformat('minutes')}" if len(likely) == 1 else ""
         given = [
             f"T{at.isoformat('minutes')}" if (at := parse_time(day)) and at in basis.figures.clock_times else ""
             for day in (draft.start, draft.end)
         ]
-        return (
-            f"{start}{given[0] or only}" if len(start) == _DAY else start,
-            f"{end}{given[1]}" if len(end) == _DAY else end,
-        )
+        if len(start) == _DAY and not given[0] and len(basis.own.likely_times) == 1:
+            given[0] = f"T{next(iter(basis.own.likely_times)).isoformat('minutes')}"
+        return f"{start}{given[0]}" if len(start) == _DAY else start, f"{end}{given[1]}" if len(end) == _DAY else end
 
     def _days_of_words(self, basis: _Basis, said: date) -> Sequence[TimeRange]:
         """The days in the quoted words, of several clauses only those in the ones that tell the fact."""
@@ -583,8 +586,10 @@ def _stance_in(attribute: str, basis: _Basis) -> Stance:
 
 
 def _quoted_sentences(quotes: Iterable[Quote], sources: Iterable[Source]) -> tuple[Sentence, ...]:
-    """The sentences of the person with some quoted words."""
-    spans = {quote.message: (quote.start, quote.end) for quote in quotes}
+    """The sentences of the person with some quoted words; what these only name, "the leeds job", says nothing of it."""
+    quotes = [*quotes]
+    telling = [one for one in quotes if one.role == "user" and not _ONLY_NAMES.fullmatch(one.words)] or quotes
+    spans = {quote.message: (quote.start, quote.end) for quote in telling}
     found = []
     for source in sources:
         if source.spoken_by_person and source.message.text_id in spans:

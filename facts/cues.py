@@ -23,6 +23,7 @@ _TAG = pattern_of(
 _ASKS = pattern_of(r"[?？][\"”’」』)）]*$")
 _ASKS_HAN = pattern_of(
     r"(?:吗|什么来着|怎么说的来着|(?:^|[，。！])[^，。！]{0,4}呢|[什谁哪怎几多][^，。！]*呢)[。！]*$"
+    r"|你(?:说|觉得)[^，。！]{0,16}([\u4e00-\u9fff])[不没]\1[^，。！]*$"
 )
 
 
@@ -42,11 +43,8 @@ def is_question(sentence: str) -> bool:
     >>> is_question("Will you remind me of Tom's birthday?"), is_question("能提醒我爸的生日吗？")
     (False, False)
     """
-    if _REQUESTS.search(sentence) and not asks_openly(sentence):
-        return False
-    if not _ASKS.search(sentence):
-        return bool(_ASKS_HAN.search(sentence))
-    return not _TAG.search(sentence)
+    asks = not _TAG.search(sentence) if _ASKS.search(sentence) else bool(_ASKS_HAN.search(sentence))
+    return asks and (asks_openly(sentence) or not _REQUESTS.search(sentence))
 
 
 _OPENLY = pattern_of(
@@ -97,19 +95,21 @@ _PLANNED = Guarded(
 
 
 #: How much, not what somebody wants: "it hurts so much I want to scream", 难受得想哭.
-_SO_MUCH = pattern_of(
+_SO_MUCH = Guarded(
+    "want to|wanna|想",
     r"(?<=\w )(?<!and )(?<!but )so (?!now\b|then\b|today\b|tomorrow\b|maybe\b)\w+ (?:that )?i (?:just )?(?:want to|wanna)\b"
-    r"|\bmak(?:es?|ing) me want to\b|\bmade me want to\b|得(?:我|人)?(?:都|真|直|只|就)?想(?=[\u4e00-\u9fff])"
+    r"|\bmak(?:es?|ing) me want to\b|\bmade me want to\b|得(?:我|人)?(?:都|真|直|只|就)?想(?=[\u4e00-\u9fff])",
 )
 
 
 #: What supposes nothing though its words often do: a request, what somebody had said they would do, and how old one who
 #: is dead would be.
-_SUPPOSES_NOTHING = pattern_of(
+_SUPPOSES_NOTHING = Guarded(
+    "you|would|'d|在世|还在|还活着",
     r"\b(?:will|would|could|can) you\b(?=.*\b(?:me|us)\b)"
     r"|(?<=\bsaid )(?:that )?\w+(?:'d| would)\b|(?<=\bpromised )(?:that )?\w+(?:'d| would)\b|(?<=\btold \w\w )(?:that )?\w+(?:'d| would)\b"
     r"|\bwould(?: have|'ve) (?:been|turned) (?=\d|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|a hundred)"
-    r"|(?:要是|如果|假如)?[^，。？]{0,8}?(?:还在世?|在世|还活着)(?:的话)?(?=[，,]?[^。？]{0,10}?[\d一二三四五六七八九十]+周?(?:岁|了))"
+    r"|(?:要是|如果|假如)?[^，。？]{0,8}?(?:还在世?|在世|还活着)(?:的话)?(?=[，,]?[^。？]{0,10}?[\d一二三四五六七八九十]+周?(?:岁|了))",
 )
 
 
@@ -190,10 +190,10 @@ _DENIES = Guarded(
 )
 #: Words for an end or a lack, with or without "not".
 _ENDS = Guarded(
-    "stop|quit|gave|give|over|off|cancel|without|die|dead|left|leav|hate|dislik|refus|avoid|free|lack|lost|forbid|fail|end|sold|broke|split|hardly|secret|instead|unable|beyond|dread|unnoticed|straight|戒|停|离|死|黄|忌|缺|少|免|辞|裁|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以",
+    "stop|quit|gave|give|over|off|cancel|without|die|dead|left|leav|hate|dislik|refus|avoid|free|lack|lost|forbid|fail|end|sold|broke|split|hardly|secret|instead|unable|beyond|dread|unnoticed|straight|戒|停|离|死|黄|忌|缺|少|免|辞|裁|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以|没事",
     r"\b(?:stop(?:s|ped)?|quit|g[ai]ve(?:n|s)? up|over|off|cancel\w*|without|died?|dead|left|leav\w+|hat(?:e|es|ed)|dislik\w+"
     r"|refus\w+|avoid\w*|free|lack\w*|lost|forbid\w*|fail\w*|ended?|sold|broken? up|split|hardly|secret|instead|unable|beyond"
-    r"|dread\w*|unnoticed|straight)\b|[戒停离死黄忌缺少免辞裁]|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以",
+    r"|dread\w*|unnoticed|straight)\b|[戒停离死黄忌缺少免辞裁]|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以|没事",
 )
 
 
@@ -233,6 +233,22 @@ def denied_part(clause: str) -> str:
     found = _DENIES.search(plain)
     behind = plain[found.end() :] if found and not _ENDED.search(plain) else ""
     return (behind.strip() and behind) or (plain if takes_back(clause) else "")
+
+
+#: What is denied in Chinese stands right behind the denial.
+_DENIED = pattern_of(
+    r"(?<![要差了好是对能可行])(?:没有?|不|别)(?:[让给用能会敢想要肯再太是被去来跟和]|怎么){0,2}([\u4e00-\u9fff]{2})"
+)
+
+
+def denied_words(text: str) -> tuple[str, ...]:
+    """The two characters behind each denial of a Chinese text, without those that it asserts, too.
+
+    >>> denied_words("大夫没让吃药"), denied_words("从没电梯的搬到有电梯的")
+    (('吃药',), ())
+    """
+    rest = _DENIED.sub(" ", text)
+    return tuple(one for one in _DENIED.findall(text) if one not in rest) if is_denial(text) else ()
 
 
 #: Phrases that give one's own name.

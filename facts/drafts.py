@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from domain.facts import About, MemoryType, Stance
@@ -90,7 +90,7 @@ class NoteDraft:
 
 @dataclass(frozen=True, slots=True)
 class VerdictDraft:
-    """What a new fact does to a known one, as returned by the model; both by their numbers in the prompt."""
+    """What a new fact does to a known one, as returned by the model; each by its place among its own, from 1."""
 
     new: int
     known: int
@@ -173,8 +173,11 @@ def _read_open(value: object) -> str:
     return kind + "!" * bool(kind and re.search("[!！]", line_of(value)))
 
 
-def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
-    """The verdicts of a reply, and the facts it doubts."""
+def read_comparison(reply: str, new: int, finish: str = "stop") -> ComparisonRead:
+    """The verdicts of a reply, and the facts it doubts. In it the numbers of known facts follow those of the ``new``.
+
+    A known fact by the number of a new one is no. 0, which is none.
+    """
     found = read_entries(reply, finish, "verdicts", "comparisons", "results", "items")
     rejected: Counter[str] = Counter()
     rows = [value for value, cut in _with_cut(found) if not cut]
@@ -183,8 +186,8 @@ def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
     verdicts = [verdict for row in rows if _is_verdict(row) for verdict in _read_verdicts(row)]
     rejected["shape"] += verdicts.count(None)
     return ComparisonRead(
-        tuple(verdict for verdict in verdicts if verdict),
-        tuple(_read_doubts(rows, doubts)),
+        tuple(replace(verdict, known=max(0, verdict.known - new)) for verdict in verdicts if verdict),
+        tuple(replace(doubt, known=max(0, doubt.known - new)) for doubt in _read_doubts(rows, doubts)),
         +rejected,
         found.understood,
     )

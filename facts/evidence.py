@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Literal
 
 from domain.facts import Quote, Stance
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from domain.quotations import outside_quotations
 from domain.records import Message
 from facts.ages import birth_years
@@ -24,6 +24,7 @@ from facts.cues import (
     asks_openly,
     begins_with_no,
     denied_part,
+    denied_words,
     ends_or_denies,
     governed_part,
     is_agreement,
@@ -121,7 +122,9 @@ _PLAIN_NO = pattern_of(
 )
 _LAUGHTER = pattern_of(r"[😂🤣😜]|\b(?:ha){2,}\b|\blol\b", re.IGNORECASE)
 #: A length of years, with what may be its number: "for twenty five years", 十一年.
-_YEARS_LONG = pattern_of(r"(?:[\w-]+ )?[\w-]+ (?:years?|yrs?)\b|\d+ ?(?:yrs?\b|年)|[一二两三四五六七八九十百几]+个?年")
+_YEARS_LONG = Guarded(
+    "year|yr|年", r"(?:[\w-]+ )?[\w-]+ (?:years?|yrs?)\b|\d+ ?(?:yrs?\b|年)|[一二两三四五六七八九十百几]+个?年"
+)
 
 
 class TextFigures:
@@ -141,7 +144,7 @@ class TextFigures:
         found = find_numbers(self.text)
         years = {int(each) for each in found if len(each) == 4 and each[:2] in ("19", "20")}
         since = {str(abs(self._written.year - year) - less) for year in years for less in (0, 1)}
-        listed = {str(1 + len(_LISTED.findall(each[0]))) for each in _LIST.finditer(self.text)}
+        listed = {str(1 + len(_LISTED.findall(each[0]))) for each in _LIST.all_in(self.text)}
         return found | derived_numbers(self.text, found) | since | listed
 
     @cached_property
@@ -157,7 +160,7 @@ class TextFigures:
     @cached_property
     def _shifted(self) -> tuple[TimeRange, ...]:
         """The days that it gives by their distance from its others: "a week from Tuesday", 庙会第二天."""
-        steps = {step for found in _SHIFT.finditer(self.text.casefold()) if (step := _days_away(found))}
+        steps = {step for found in _SHIFT.all_in(self.text.casefold()) if (step := _days_away(found))}
         named = [each for each in possible_ranges(self.text, self._written) if each.days == 1] if steps else []
         moved = (day.first + timedelta(step) for step in steps for day in named)
         return tuple(dict.fromkeys(TimeRange(day, day) for day in moved))
@@ -177,12 +180,17 @@ class TextFigures:
     def clock_times(self) -> frozenset[time]:
         """The times of day in it, also bare hours and so many minutes away; one before noon may mean the afternoon."""
         found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
-        lengths = "，".join(each[0] for each in _IN_MINUTES.finditer(self.text.casefold())) if found else ""
-        if lengths:
-            minutes = [int(each) for each in find_numbers(lengths) if each.isdecimal() and int(each) < 60]
-            moments = [datetime.combine(self._written, at) for at in found]
-            found |= {(at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one)}
+        found |= self.times_away(found)
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
+
+    def times_away(self, found: frozenset[time]) -> frozenset[time]:
+        """The times of day that are so many minutes from these as it says."""
+        lengths = "，".join(each[0] for each in _IN_MINUTES.all_in(self.text.casefold())) if found else ""
+        minutes = [int(each) for each in find_numbers(lengths) if each.isdecimal() and int(each) < 60]
+        moments = [datetime.combine(self._written, at) for at in found]
+        return frozenset(
+            (at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one)
+        )
 
     @cached_property
     def likely_times(self) -> frozenset[time]:
@@ -230,7 +238,7 @@ class TextFigures:
     @cached_property
     def years_since(self) -> frozenset[int]:
         """The years that its lengths of time reach back or ahead to: "eleven years now"."""
-        lengths = " ".join(found[0] for found in _YEARS_LONG.finditer(self.text.casefold()))
+        lengths = " ".join(found[0] for found in _YEARS_LONG.all_in(self.text.casefold()))
         counts = [int(number) for number in find_numbers(lengths) if number.isdecimal() and int(number) < 120]
         away = {sign * count + slack for count in counts for sign in (-1, 1) for slack in (-1, 0)}
         return frozenset(self._written.year + years for years in away)
@@ -274,29 +282,32 @@ class TextFigures:
 
 #: What has not happened yet: there "on Friday" is the next one.
 _AHEAD = pattern_of(
-    r"\b(?:will|'ll|going to|gonna|tomorrow|tonight|next|until|till|by|starts?|plan\w*|book(?:ed|ing)|appointment"
+    r"\b(?:will|'ll|going to|gonna|tomorrow|tonight|next|until|till?|by|starts?|plan\w*|book(?:ed|ing)|appointment"
     r"|meeting|deadline|due|want|see you|let's|hope|(?<!had )(?:a|another) free)\b"
     r"|[要会]|空出来|空了|打算|准备|计划|约|之前|开始|到时|预约|截止|安排|希望",
     re.IGNORECASE,
 )
 #: A distance from another day than today.
-_SHIFT = pattern_of(
+_SHIFT = Guarded(
+    "day|night|week|天|次日|晚",
     r"\b(?P<count>the|an?|one|two|three|four|five|six|ten|\d{1,2}) (?P<unit>day|night|week|fortnight)s? "
     r"(?P<way>before|after|from|on)\b (?!now\b|today\b|yesterday\b|tomorrow\b|last\b|next\b)(?=\w)"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day (?P<on>week|fortnight)\b"
-    r"|(?P<after>第二天|次日|隔天|后一天|转天)|(?P<ahead>前一天|头一天|前一晚|头天)"
+    r"|(?P<after>第二天|次日|隔天|后一天|转天)|(?P<ahead>前一天|头一天|前一晚|头天)",
 )
 
 
 _A_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_COUNTS_DAYS = pattern_of(
+_COUNTS_DAYS = Guarded(
+    "day|tomorrow|month|year|week|wk|fortnight|tmr|tomoz|old|ago|the one|not this|mon|tue|wed|thu|fri|sat|sun| de |天大"
+    "|周|星期|礼拜|今天|往前数|往后数|倒数",
     rf"\b(?:first|second|third|fourth|last) {_A_WEEKDAY} (?:of|in)\b"
     rf"|\b{_A_WEEKDAY} (?:before|after) (?!last\b)|\b{_A_WEEKDAY}s ago\b"
     r"|\bago (?:tomorrow|yesterday|on|last|next|this)\b|\b(?:month|year)s? from today\b"
     r"|\b(?:days?|we?e?ks?|fortnight) (?:on |from |this |next )?(?:today|tomorrow|tmrw?|tomoz)\b"
     r"|\b(?:days?|weeks?|months?) old\b|[天周]大"
     r"|\bthe (?:one|week|day) after\b|\bnot this\b|\b(?:mon|tues?|weds?|thurs?|fri|sat|sun)\b|\b\d{1,2} de [a-z]+"
-    r"|(?:头一个|最后一个|第[一二三四]个)(?:周|星期|礼拜)|去年的?今天|往前数|往后数|倒数"
+    r"|(?:头一个|最后一个|第[一二三四]个)(?:周|星期|礼拜)|去年的?今天|往前数|往后数|倒数",
 )
 
 
@@ -343,15 +354,17 @@ _AT_NIGHT = pattern_of(
     r"\b(?:morning|night|midnight|dawn|sunrise|woke|awake|a\.?m)\b|[早夜晨]|上午|天亮", re.IGNORECASE
 )
 #: Names in a row, which a statement may count.
-_LIST = pattern_of(
+_LIST = Guarded(
+    " and |&|、|和|跟|与",
     r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+"
-    r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4})*[和跟与、][\u4e00-\u9fff]"
+    r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4})*[和跟与、][\u4e00-\u9fff]",
 )
 _LISTED = pattern_of(r",? (?:and|&) |, |[、和跟与]")
 #: A length of minutes with its number: "forty-five minutes", 十五分钟.
-_IN_MINUTES = pattern_of(
+_IN_MINUTES = Guarded(
+    "min|分钟",
     r"(?<![\d:.])(?:\d{1,2}|\b(?:(?:twenty|thirty|forty|fifty)[ -])?[a-z]{1,12})[ -]?min(?:ute)?s?\b"
-    r"|(?<![\d:.])(?:\d{1,2}|[一二两三四五六七八九十]{1,3})来? ?分钟"
+    r"|(?<![\d:.])(?:\d{1,2}|[一二两三四五六七八九十]{1,3})来? ?分钟",
 )
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
@@ -526,8 +539,17 @@ class SpokenWindow:
             return True
         last = sources[-1].place if sources else 0
         nearest = (*self._sources[last::-1], *self._sources[last + 1 :])
-        others = (each for each in nearest if not each.barred and (each.spoken_by_person or of_companion))
+        others = (
+            each
+            for each in nearest
+            if not each.barred and (each.spoken_by_person or of_companion or self._is_taken_up(each))
+        )
         return next((other for other in others if is_named_in(wanted, other.words)), None)
+
+    def _is_taken_up(self, source: Source) -> bool:
+        """Whether the companion asked about what it names, and the person answered without denying it."""
+        after = self._sources[source.place + 1 : source.place + 2]
+        return any(map(asks_openly, source.questions)) and any(one.spoken_by_person and not one.denies for one in after)
 
     def is_like_a_word(self, name: str, similarity: float) -> bool:
         """Whether a name is like a word of a message, or another form of one: a typo, "Climbing" for "I climb"."""
@@ -609,7 +631,9 @@ class SpokenWindow:
         )
         asked = [self._sources[each.place - 1] for each in answers]
         in_questions = frozenset().union(*(telling_terms(one.text) for one in asked if not one.spoken_by_person))
-        return bool(wanted & in_questions) and wanted.isdisjoint(said)
+        numbers = frozenset().union(*(each.figures.numbers for each in sources if each.spoken_by_person))
+        counted = any(not numbers.isdisjoint(forms) for forms in asserted_numbers(statement))
+        return bool(wanted & in_questions) and wanted.isdisjoint(said) and not counted
 
     def without_own_names(self, found: frozenset[str]) -> frozenset[str]:
         """Terms without the names of person and companion, which are in every statement."""
@@ -707,6 +731,26 @@ def is_reversed(
         and bool(most)
         and all(denied for score, denied in scored if score == most)
     )
+
+
+def asserts_what_is_denied(statement: str, quoted: Sequence[Sentence], sources: Sequence[Source]) -> bool:
+    """Whether a statement has what its sentences deny and none asserts: 知道 of 不知道, the 23 of "not the 23rd"."""
+    if ends_or_denies(statement):
+        return False
+    everything = "，".join(source.text for source in sources)
+    denied = {one for each in quoted for one in denied_words(each.text) if one in statement}
+    if denied.intersection(denied_words(everything) if denied else ()):
+        return True
+    figures = [each[0] for one in quoted for each in _NOT_THE_FIGURE.finditer(one.text)]
+    wrong = frozenset[str]().union(*map(find_numbers, figures)) & find_numbers(statement)
+    return not wrong <= find_numbers(_NOT_THE_FIGURE.sub(" ", everything))
+
+
+#: A figure that was not it: "the 30th not the 23rd", 不是二十三号.
+_NOT_THE_FIGURE = pattern_of(
+    r"\bnot (?:the |on |at |in )?[£$€]?\d[\w:.]*|(?<!是)不是[\d一二两三四五六七八九十百千]+[号点块岁个斤]",
+    re.IGNORECASE,
+)
 
 
 def _share_of(statement: str, wanted: frozenset[str], sentence: Sentence) -> float:

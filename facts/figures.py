@@ -8,10 +8,10 @@ from datetime import date, time
 from functools import cached_property
 from itertools import combinations
 
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from facts.evidence import TextFigures
 from language.calendar import MONTH_NAMES
-from language.numbers import asserted_numbers, parse_number
+from language.numbers import asserted_numbers, compares, parse_number
 from language.times import LUNAR_DAY, TimeExpression, TimeRange, clock_times, range_of, read_times, without_times
 
 #: A text without any of these has no figure.
@@ -21,9 +21,10 @@ _A_FIGURE = pattern_of(
 )
 _WHOLE_MONTH = 28
 #: How many have one name, which a statement may count, or were just named: "the two Toms", "how the two differ".
-_COUNTED_NAMES = pattern_of(
+_COUNTED_NAMES = Guarded(
+    "two|three",
     r"\b(?:two|three)\b(?= [A-Z]\w+s\b)"
-    r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)"
+    r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)",
 )
 #: By how much one unit may differ from another.
 _UNITS = (2, 7, 12, 24, 52, 60, 500, 1000)
@@ -65,12 +66,13 @@ class Figures:
     @cached_property
     def days(self) -> tuple[TimeRange, ...]:
         """The days that they may refer to."""
-        return tuple(dict.fromkeys(day for each in self._all for day in each.days))
+        return tuple(day for each in self._all for day in each.days)
 
     @cached_property
     def clock_times(self) -> frozenset[time]:
-        """The times of day in them."""
-        return frozenset().union(*(each.clock_times for each in self._all))
+        """The times of day in them, and those so many minutes away as any of them says."""
+        found = frozenset[time]().union(*(each.clock_times for each in self._all))
+        return found.union(*(each.times_away(found) for each in self._all if found))
 
     @cached_property
     def years_of_birth(self) -> frozenset[int]:
@@ -80,7 +82,7 @@ class Figures:
     @cached_property
     def lunar(self) -> frozenset[str]:
         """The days in them that may be of the lunar calendar."""
-        return frozenset(found for each in self._all for found in LUNAR_DAY.findall(each.text))
+        return frozenset(found[0] for each in self._all for found in LUNAR_DAY.all_in(each.text))
 
     @cached_property
     def years_since(self) -> frozenset[int]:
@@ -91,7 +93,11 @@ class Figures:
         """Whether written days follow from them."""
         if days.days == 1 and (days.first.month, days.first.day) in self._of_either_calendar:
             return True
-        return is_among(days, self.days) or (bool(days.iso) and self._is_birth(days.iso))
+        return self._names_days(days) or (bool(days.iso) and self._is_birth(days.iso))
+
+    def _names_days(self, days: TimeRange | None) -> bool:
+        """Whether one of them names days; the later ones are read only if the earlier ones do not."""
+        return any(is_among(days, each.days) for each in self._all)
 
     @cached_property
     def _of_either_calendar(self) -> frozenset[tuple[int, int]]:
@@ -102,11 +108,16 @@ class Figures:
 
     def bears_date(self, iso: str) -> bool:
         """Whether a date follows from them."""
-        return is_among(range_of(iso), self.days) or self._is_birth(iso)
+        return self._names_days(range_of(iso)) or self._is_birth(iso)
 
-    def bears_number(self, forms: AbstractSet[str]) -> bool:
-        """Whether they contain one of the forms of a number, or a day of about the year that it is."""
-        if not (self.numbers.isdisjoint(forms) and self._worked_out.isdisjoint(forms)):
+    def bears_number(self, forms: AbstractSet[str], *, compared: bool = False) -> bool:
+        """Whether they contain one of the forms of a number, or a day of about the year that it is.
+
+        ``compared``: it stands in a comparison, so it may be worked out though it is small.
+        """
+        if any(not each.numbers.isdisjoint(forms) for each in self._all):
+            return True
+        if any(compared or "." in one or float(one) >= _HARD_TO_GUESS for one in self._worked_out & forms):
             return True
         years = [int(each) for each in forms if len(each) == 4 and each[:2] in ("19", "20")]
         return any(each.first.year - 1 <= year <= each.last.year + 1 for year in years for each in self.days)
@@ -119,10 +130,10 @@ class Figures:
         if len(values) > _MOST_WORKED_WITH:
             return frozenset()
         made = [made for one in values for unit in _UNITS for made in (one * unit, one / unit)]
+        made += [one * 100 for one in values if one % 1]  # half a metre
         for one, other in combinations(values, 2):
             made += [one + other, abs(one - other), one * other]
-        written = {f"{one:.10g}" for one in made}
-        return frozenset(one for one in written if "." in one or float(one) >= _HARD_TO_GUESS)
+        return frozenset(f"{one:.10g}" for one in made)
 
     @cached_property
     def weekdays(self) -> frozenset[int]:
@@ -169,18 +180,18 @@ def wrong_figure(text: str, figures: Figures) -> str:
     if not _A_FIGURE.search(text.casefold()):
         return ""
     rest = _COUNTED_NAMES.sub(" ", _without_lunar(text, figures))
-    if any(not figures.holds_day(*_month_and_day(found[0])) for found in LUNAR_DAY.finditer(rest)):
+    if any(not figures.holds_day(*_month_and_day(found[0])) for found in LUNAR_DAY.all_in(rest)):
         return "date"
     rest = LUNAR_DAY.sub(" ", rest)
     times = read_times(rest, _ANY_DAY)
     named = [one for one in times if one.kind in ("date", "day", "month", "weekday")]
-    if figures.clock_times and not clock_times(rest, _ANY_DAY) <= figures.clock_times:
+    at = clock_times(rest, _ANY_DAY)
+    if at and figures.clock_times and not at <= figures.clock_times:
         return "time"
     written = [one.possible[0] for one in named if one.kind == "date"]
     if any(not figures.bears_range(each) for each in written):
         return "date"
-    weekdays = figures.weekdays | {each.first.weekday() for each in written if each.days == 1}
-    if any(not _bears_expression(one, figures, weekdays) for one in named):
+    if any(not _bears_expression(one, figures, written) for one in named):
         return "date"
     clocks = [one for one in times if one.kind == "clock" and figures.clock_times]
     days = [one for one in times if one.kind == "day of month"]
@@ -188,7 +199,8 @@ def wrong_figure(text: str, figures: Figures) -> str:
     if any(one not in dated and not rest[one.start : one.end].isascii() for one in days):
         return "date"  # "the 2nd" may be another kind of number
     rest = without_times(rest, sorted([*named, *clocks, *dated], key=lambda one: one.start))
-    return "number" if any(not figures.bears_number(forms) for forms in asserted_numbers(rest)) else ""
+    compared = compares(rest)
+    return "number" if any(not figures.bears_number(one, compared=compared) for one in asserted_numbers(rest)) else ""
 
 
 def _without_lunar(text: str, figures: Figures) -> str:
@@ -204,13 +216,19 @@ def _month_and_day(written: str) -> tuple[int, int]:
     return parse_number(month.strip("农历阴旧")) or 0, parse_number(day.strip("初")) or 0
 
 
-def _bears_expression(named: TimeExpression, figures: Figures, weekdays: AbstractSet[int]) -> bool:
+def _bears_expression(named: TimeExpression, figures: Figures, written: Iterable[TimeRange]) -> bool:
+    """Whether figures have a day, a month or a weekday, also that of a ``written`` date."""
     days = named.meant or named.possible[0]
     if named.kind == "day":
         return all(figures.holds_day(day.month, day.day) for day in (days.first, days.last))
     if named.kind == "month":
         return figures.holds_month(days.first.month) and not figures.names_other_part(days)
-    return named.kind == "date" or days.first.weekday() in weekdays
+    weekday = days.first.weekday()
+    return (
+        named.kind == "date"
+        or weekday in figures.weekdays
+        or any(each.days == 1 and each.first.weekday() == weekday for each in written)
+    )
 
 
 def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str, str]:

@@ -130,7 +130,7 @@ _POISON = Guarded(
     "ignore|disregard|user|system|<memory|<tool|忽略|用户|系统",
     r"\b(?:ignore|disregard) (?:all |any )?(?:the )?(?:above|previous|prior|earlier)\b|\b(?:remember|note|store|save|record)\b[^.;]{0,20}\bthe user\b"
     r"|\bsystem prompt\b|<(?:system|memory|tool)\b"
-    r"|忽略(?:以上|上面|之前|前面)|(?:记住|记录|保存)[^。；]{0,6}用户|系统提示",
+    r"|忽略(?:以上|上面|之前|前面)|(?:记[住下录]|保存)[^。；]{0,6}用户|系统提示",
     any_case=True,
 )
 _SAYS = pattern_of(
@@ -138,11 +138,12 @@ _SAYS = pattern_of(
     re.IGNORECASE,
 )
 #: What others think, and what they foretell; "the vet says she is too heavy" is neither.
-_OPINION = pattern_of(
+_OPINION = Guarded(
+    "thinks|reckons|believes|predicts|swears|is convinced|say|said|warned|觉得|认为|以为|断定|打赌|说",
     r"(?<!\bi )(?<!\bwe )\b(?:thinks|reckons|believes|predicts|swears|is convinced)\b"
     r"|\b(?:say|says|said|saying|warned)(?: that)? (?:i'll|i will|i'd|i'm going to|i look|i should|we'll|we should|he'll|she'll|it'll|they'll)\b"
     r"|(?<![我咱自])(?<!我们)(?<!咱们)(?:觉得|认为|以为|断定|打赌)|(?<!听)(?<!我)说[^，。！？]{0,5}(?:肯定|一定|迟早|早晚|准会|会|应该)",
-    re.IGNORECASE,
+    any_case=True,
 )
 #: Grave claims, each with the words of which one must have been said.
 _CLAIMS = (
@@ -167,7 +168,13 @@ _CLAIMS = (
      r"inherit|estate|\bwill\b|lottery|won|million|bankrupt|insolven|broke|left me|继承|遗|中奖|彩票|破产|百万"),
 )  # fmt: skip
 _GRAVE = tuple((pattern_of(claim), pattern_of(cue)) for claim, cue in _CLAIMS)
-_IS_GRAVE = pattern_of("|".join(claim for claim, _ in _CLAIMS))
+_IS_GRAVE = Guarded(
+    "died|dead|dea|decea|widow|pregnan|expecting|divorc|separated|broke up|allerg|married|wife|husband|spouse|wedding|alone"
+    "|director|ceo|founder|head|manager|boss|chair|president|professor|arrested|prison|jail|convicted|criminal|cancer|tumo"
+    "|diabet|depress|alcoholic|inherit|lottery|millionaire|bankrupt|世|死|逝|怀孕|婚|分手|过敏|妻|丈夫|独|长|主任|总监|董事|经理"
+    "|老板|教授|创始|牢|狱|捕|罪|癌|瘤|糖尿|抑郁|继承|中奖|破产|富翁",
+    "|".join(claim for claim, _ in _CLAIMS),
+)
 
 
 class Around:
@@ -236,16 +243,14 @@ def find_fault(
         return "number"
     if any(_is_bygone(statement, each, quoted, around) for each in evidence):
         return "polarity"
-    clauses = [_governing_clause(statement, each, quoted) for each in sentences]
-    compared = any(map(_THAN_THE_SPEAKER.search, sentences))
-    # A place is nobody else: "my sister moved, flat's in Leeds" is not of the person's flat.
-    people = [name for name in others if not re.search(rf"\b(?:in|near) {re.escape(name)}(?!\w|['’]s)", statement)]
     of_another = (
         about == "person"
-        and not (people or compared)
-        and all(_is_of_another(statement, one, around) for one in clauses)
+        and not any(map(_THAN_THE_SPEAKER.search, sentences))
+        and all(_is_of_another(statement, _governing_clause(statement, one, quoted), around) for one in sentences)
     )
-    return "subject" if of_another else ""
+    # A place is nobody else: "my sister moved, flat's in Leeds" is not of the person's flat.
+    alone = of_another and all(re.search(rf"\b(?:in|near) {re.escape(name)}(?!\w|['’]s)", statement) for name in others)
+    return "subject" if alone else ""
 
 
 #: What says of another tells as much of the speaker: "seven minutes quicker than me", 比我大两岁.

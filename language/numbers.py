@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
-from domain.patterns import holds_any, pattern_of
+from domain.patterns import Guarded, holds_any, pattern_of
 
 #: As many texts as a window and its drafts have.
 _TEXTS_CACHED = 1_024
@@ -28,10 +28,16 @@ _WORDS = {word: value for value, word in enumerate(_SMALL.split())}
 _WORDS |= {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
 _SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 _ANY_WORD = "|".join([*_WORDS, *_SCALES])
-_ENGLISH = pattern_of(rf"\b(?:a )?(?:{_ANY_WORD})(?:[\s-]+(?:and[\s-]+)?(?:{_ANY_WORD}))*\b")
+#: Every English word for a number contains one of these.
+_PARTS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twel",
+    "teen", "ty", "hundred", "thousand", "million", "half", "dozen",
+)  # fmt: skip
+_ENGLISH = Guarded("|".join(_PARTS), rf"\b(?:a )?(?:{_ANY_WORD})(?:[\s-]+(?:and[\s-]+)?(?:{_ANY_WORD}))*\b")
 _DIGITS = pattern_of(r"\d{1,40}(?:,\d{3}){1,12}(?:\.\d{1,40})?|\d{1,40}(?:\.\d{1,40})?")
-_SCALED = pattern_of(
-    r"(?<!\d)(?P<number>\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?)\s?(?P<scale>[k千万亿]|thousand|grand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])"
+_SCALED = Guarded(
+    "k|thousand|grand|million|千|万|亿",
+    r"(?<!\d)(?P<number>\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?)\s?(?P<scale>[k千万亿]|thousand|grand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])",
 )
 _HAN_NUMBER = pattern_of(r"[零〇一二两三四五六七八九十百千万亿]{1,40}(?:点[零〇一二三四五六七八九]{1,40})?")
 #: Words in which these characters count nothing.
@@ -47,6 +53,8 @@ _COUNTED = (
 _NO_DIGITS = str.maketrans("²³₂", "   ")
 #: 18w, 十八个w: as people type 万.
 _TEN_THOUSAND = pattern_of("(?<=[\\d一二两三四五六七八九十百])个?w(?![a-z])")
+#: 一百八一个 is 180 each.
+_EACH = pattern_of("(?<=[百千万][二三四五六七八九])(?=一[个位人家斤只张件])")
 #: 八两 is a weight: there 两 is no two.
 _OUNCES = pattern_of("(?<=[一二三四五六七八九])两")
 _JIN = pattern_of(
@@ -65,11 +73,6 @@ _METRES = pattern_of(r"(?P<number>[一二两\d])米(?P<rest>[零〇一二三四�
 _QUARTERS = {"and a quarter": "15", "quarter of an hour": "15", "three quarters": "45", "一刻": "15", "三刻": "45"}
 _HALF = pattern_of(r"\bhalf\b|半")
 _A_FIGURE = pattern_of(r"[\d零〇一二两三四五六七八九十百千万亿俩仨半]")
-#: Every English word for a number contains one of these.
-_PARTS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twel",
-    "teen", "ty", "hundred", "thousand", "million", "half", "dozen",
-)  # fmt: skip
 #: The value of "a few".
 _FEW = 3
 _ROUGH = {
@@ -100,10 +103,14 @@ _CARDINALS = {
 }  # fmt: skip
 _DOZEN = pattern_of(r"\bdozen\b")
 #: "Year fours", "in her thirties".
-_PLURAL = pattern_of(
-    r"\b(?P<word>two|three|four|five|seven|eight|nine|ten|twentie|thirtie|fortie|fiftie|seventie|eightie|ninetie)s\b"
+_PLURAL = Guarded(
+    "twos|threes|fours|fives|sevens|eights|nines|tens|ties",
+    r"\b(?P<word>two|three|four|five|seven|eight|nine|ten|twentie|thirtie|fortie|fiftie|seventie|eightie|ninetie)s\b",
 )
-_TWO = pattern_of(r"\b(?:pair|twins?|both|couple|twice|fortnight|too(?= [a-z]{2,}(?<![us])s\b))\b|俩|双胞胎|一对|一双")
+_TWO = Guarded(
+    "pair|twin|both|couple|twice|fortnight|too |俩|双胞胎|一对|一双",
+    r"\b(?:pair|twins?|both|couple|twice|fortnight|too(?= [a-z]{2,}(?<![us])s\b))\b|俩|双胞胎|一对|一双",
+)
 _EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里", re.IGNORECASE)
 
 
@@ -122,28 +129,31 @@ def find_numbers(text: str) -> frozenset[str]:
 _COMPARES = pattern_of(
     r"\b(?:more|less|fewer|than|older|younger|extra|plus|minus|each|apiece|split|between|per|times|another|off|total|altogether"
     r"|(?:put|puts|went|gone|goes|pushed|brought|came) (?:\w+ ){0,3}(?:up|down)|raised?|rose|gained|lost)\b"
-    r"|\d\w{0,12} ?(?:to|till?|until|-|–) ?(?:the )?\d|\d\D{0,3}[到至]"
-    r"|[比多少大小差共每减加涨降跌胖瘦成%]|又|平分|平摊",
-    re.IGNORECASE,
+    r"|(?:down|up) (?:to|from) (?=\w)|\d\w{0,12} ?(?:to|till?|until|-|–) ?(?:the )?\d|\d\D{0,3}[到至]"
+    r"|[比多少大小差共每减加涨降跌胖瘦成%]|又|平分|平摊|(?<=[\d百千万二三四五六七八九块元])一[个位人家斤只张件]"
 )
 #: Who will be 81 is 80: "she'll be 81 in May", "turning forty", 快八十一岁.
-_NEXT_AGE = pattern_of(
+_NEXT_AGE = Guarded(
+    "be |turn|岁",
     r"\b(?:(?:he|she|i|who)(?:'ll|’ll| will) be|turn(?:s|ing)?) (?P<age>\d{1,3}|[a-z]+(?:-[a-z]+)?)(?: years? old\b)?"
     r"(?=\s*(?:$|[,;!?)]|\.(?!\d)|(?:in|on|at|by|this|next|tomorrow|today|soon|and|but)\b))"
     r"|\bwill be (?P<old>\d{1,3}|[a-z]+(?:-[a-z]+)?) years? old\b"
     r"|[快要][满到]?(?P<han>[\d一二三四五六七八九十]{1,4})周?岁",
-    re.IGNORECASE,
 )
 #: "Three of us plus my mother-in-law", 三口加上婆婆.
 _AND_ONE = pattern_of(
     r"\b(?:plus|counting|including|as well as|along with)\b|\b(?:one|an?) (?:\w+ )?(?:more|less|fewer|older|younger)\b"
-    r"|加上|算上|连上|再加|[大小多少]一",
-    re.IGNORECASE,
+    r"|加上|算上|连上|再加|[大小多少]一"
 )
 #: "Thirty per cent down", 首付三成.
-_SHARES = pattern_of(r"%|\bper ?cent\b|(?P<tenths>[一二两三四五六七八九]成)", re.IGNORECASE)
+_SHARES = pattern_of(r"%|\bper ?cent\b|(?P<tenths>[一二两三四五六七八九]成)")
 #: Longer lists are no comparison.
 _MOST_COMPARED = 8
+
+
+def compares(text: str) -> bool:
+    """Whether a text compares, adds or shares numbers: "six more than before", 少五单."""
+    return _COMPARES.search(text.casefold()) is not None
 
 
 def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
@@ -152,17 +162,21 @@ def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
     >>> "36000" in derived_numbers("42k, six more than before", frozenset({"42", "42000", "6"}))
     True
     """
-    ages = (parse_number(next(filter(None, each.groups()))) for each in _NEXT_AGE.finditer(text)) if found else ()
+    if not found:
+        return frozenset()
+    plain = text.casefold()
+    ages = (parse_number(next(filter(None, each.groups()))) for each in _NEXT_AGE.all_in(plain))
     younger = frozenset(str(age - 1) for age in ages if age)
-    if not 0 < len(found) <= _MOST_COMPARED or not (_COMPARES.search(text) or _AND_ONE.search(text)):
+    adds_one = _AND_ONE.search(plain) is not None
+    if len(found) > _MOST_COMPARED or not (adds_one or _COMPARES.search(plain)):
         return younger
     values = [Decimal(number) for number in found if number != "1" and len(number) < _EXACT and number[:1].isdigit()]
     scale = next((one for one in (10_000, 1_000) if any(value and value % one == 0 for value in values)), 1)
     pairs = [(a, b) for a in values for b in values if a != b]
-    if _AND_ONE.search(text):
+    if adds_one:
         pairs += [(value, Decimal(1)) for value in values]
     made = {result for a, b in pairs for result in (a + b, abs(a - b), a * b, a + b * scale, abs(a - b * scale))}
-    if share := _SHARES.search(text):
+    if share := _SHARES.search(plain):
         made |= {a * b / (10 if share["tenths"] else 100) for a, b in pairs}
     made |= {a / b for a, b in pairs if b and a % b * 100 % b == 0}
     return younger.union(_plain_number(str(value)) for value in made)
@@ -179,7 +193,7 @@ def asserted_numbers(text: str) -> tuple[frozenset[str], ...]:
         plain = _NO_NUMBER.sub(" ", plain)
     if not may_mention(plain):
         return ()
-    scaled = [frozenset(_scaled_numbers(found)) for found in _SCALED.finditer(plain)]
+    scaled = [frozenset(_scaled_numbers(found)) for found in _SCALED.all_in(plain)]
     rest = _SCALED.sub(" ", plain) if scaled else plain
     words = [frozenset({number}) for number in _latin_words(rest) if number != "1"]
     digits = [frozenset({number}) for number in _digit_numbers(rest)]
@@ -201,7 +215,7 @@ def parse_number(text: str) -> int | None:
         return int(plain) if len(plain) < _EXACT else None
     if plain and _HAN_NUMBER.fullmatch(plain) and (value := _han_value(plain)).isdecimal():
         return int(value)
-    found = _ENGLISH.fullmatch(plain)
+    found = _ENGLISH.pattern.fullmatch(plain)
     return _english_value(plain) if found else None
 
 
@@ -252,17 +266,17 @@ def _fold_case(text: str) -> str:
     if text.isascii():
         return text.casefold()
     plain = unicodedata.normalize("NFKC", text.translate(_NO_DIGITS)).casefold()
-    return _OUNCES.sub(" ", _TEN_THOUSAND.sub("万", plain))
+    return _OUNCES.sub(" ", _EACH.sub(" ", _TEN_THOUSAND.sub("万", plain)))
 
 
 def _all_numbers(plain: str) -> Iterator[str]:
-    for scaled in _SCALED.finditer(plain):
+    for scaled in _SCALED.all_in(plain):
         yield from _scaled_numbers(scaled)
     yield from _digit_numbers(plain)
     yield from _latin_words(plain)
     if ("half" in plain or "半" in plain) and _HALF.search(plain):
         yield "0.5"
-    for found in _PLURAL.finditer(plain):
+    for found in _PLURAL.all_in(plain):
         yield str(_WORDS.get(found["word"]) or _WORDS[found["word"].removesuffix("ie") + "y"])
     if "dozen" in plain and _DOZEN.search(plain):
         yield "12"
@@ -277,7 +291,7 @@ def _all_numbers(plain: str) -> Iterator[str]:
 
 def _latin_words(plain: str) -> Iterator[str]:
     if plain.isascii() or _LETTER.search(plain):
-        yield from (str(_english_value(found[0])) for found in _ENGLISH.finditer(plain))
+        yield from (str(_english_value(found[0])) for found in _ENGLISH.all_in(plain))
 
 
 def _digit_numbers(plain: str) -> Iterator[str]:

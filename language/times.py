@@ -85,24 +85,35 @@ def read_times(text: str, reference: date) -> tuple[TimeExpression, ...]:
     >>> read_times("What did I cook last May?", date(2026, 11, 20))[0].meant
     TimeRange(first=datetime.date(2026, 5, 1), last=datetime.date(2026, 5, 31), yearly=False, about=False)
     """
+    matches, plain, clocks = _match_times(text)
+    found = [one for rule, match in matches for one in _read_match(rule, match, reference)]
+    found.sort(key=lambda one: one.start)
+    if any(one.kind == "day of month" for one in found):
+        months = dict.fromkeys((*_A_MONTH.findall(text.lower()), *_ZH_A_MONTH.findall(text)))
+        found = [_in_named_months(one, months, reference) for one in found]
+    return tuple(_add_hours(plain, _join_weekdays(plain, found), clocks))
+
+
+@lru_cache(_TEXTS_CACHED)
+def _match_times(text: str) -> tuple[Sequence[tuple[_Rule, re.Match[str]]], str, Sequence[_Clock]]:
+    """What the rules match in a text, whatever day it was written on, the text without it, and the clock times in it."""
     plain = text.lower().replace("’", "'")
     if len(plain) != len(text):  # every place in it is a place in the text
         plain = "".join(one.lower()[:1] or one for one in text).replace("’", "'")
-    found: list[TimeExpression] = []
-    present = {part for part in _NEEDED if part in plain}
-    if not _SHORT_MONTH.search(plain):  # "Mara" is no March
+    present = {part for part in (_NEEDED_IN_ASCII if plain.isascii() else _NEEDED) if part in plain}
+    if not (present.isdisjoint(_MONTHS_SHORT) or _SHORT_MONTH.search(plain)):  # "Mara" is no March
         present.difference_update(_MONTHS_SHORT)
+    found: list[tuple[_Rule, re.Match[str]]] = []
     for rule in _RULES if present else ():
-        if rule.needs.isdisjoint(present):
+        if rule.needs.isdisjoint(present) or (rule.also and rule.also.isdisjoint(present)):
             continue
-        matches = list(rule.pattern.finditer(plain))
-        for match in matches:
-            found += _read_match(rule, match, reference)
-        # The next rules do not see what this one read.
-        plain = rule.pattern.sub(lambda match: _READ * len(match[0]), plain) if matches else plain
-    months = dict.fromkeys((*_A_MONTH.findall(text.lower()), *_ZH_A_MONTH.findall(text)))
-    found = [_in_named_months(one, months, reference) for one in sorted(found, key=lambda one: one.start)]
-    return tuple(_add_hours(plain, _join_weekdays(plain, found)))
+        if matches := [(rule, match) for match in rule.pattern.finditer(plain)]:
+            found += matches
+            # The next rules do not see what this one read.
+            plain = rule.pattern.sub(lambda match: _READ * len(match[0]), plain)
+            present = {part for part in present if part in plain}
+    clocks = [(match.span(), hours) for match in _CLOCK.all_in(plain) if (hours := _hours_of(match))]
+    return found, plain, clocks
 
 
 def _in_named_months(one: TimeExpression, months: Iterable[str], reference: date) -> TimeExpression:
@@ -146,12 +157,8 @@ def read_ranges(text: str, reference: date) -> tuple[TimeRange, ...]:
 
 
 def possible_ranges(text: str, said: date) -> tuple[TimeRange, ...]:
-    """Every range that a text written on a day may mean, including that day."""
-    return tuple(
-        dict.fromkeys(
-            [_one_day(said), *(one for found in read_times(text, said) for one in found.possible if not one.about)]
-        )
-    )
+    """Every range that a text written on a day may mean, that day first."""
+    return (_one_day(said), *(one for found in read_times(text, said) for one in found.possible if not one.about))
 
 
 def clock_times(text: str, said: date) -> frozenset[time]:
@@ -228,12 +235,13 @@ def range_of(iso: str) -> TimeRange | None:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """``needs``: substrings of which a text must contain one, as a quick check.
+    """``needs``: substrings of which a text must contain one, as a quick check; so of ``also``, if there are any.
 
     ``read`` returns the ranges of a match: the meant one, if the rule is ``certain``, then other possible ones.
     """
 
     needs: frozenset[str]
+    also: frozenset[str]
     pattern: re.Pattern[str]
     read: Callable[[re.Match[str], date], Sequence[TimeRange]]
     kind: Kind
@@ -351,8 +359,8 @@ _Readings = Sequence[TimeRange]
 
 def _group(match: re.Match[str], *names: str) -> str:
     """The first of these groups that the pattern has and that matched; else ""."""
-    groups = match.groupdict()
-    return next((value for name in names if (value := groups.get(name))), "")
+    there = match.re.groupindex
+    return next((value for name in names if name in there and (value := match[name])), "")
 
 
 def _month_number(written: str) -> int:
@@ -702,9 +710,13 @@ def _read_nothing(match: re.Match[str], reference: date) -> _Readings:
 # --- hours
 
 
-def _add_hours(plain: str, found: Sequence[TimeExpression]) -> Iterator[TimeExpression]:
+#: The place of a clock time, and the time.
+_Clock = tuple[tuple[int, int], tuple[time, time]]
+
+
+def _add_hours(plain: str, found: Sequence[TimeExpression], clocks: Sequence[_Clock]) -> Iterator[TimeExpression]:
     """The expressions with adjacent clock times added; any other clock time is an expression of its own."""
-    clocks = [(match.span(), hours) for match in _CLOCK.all_in(plain) if (hours := _hours_of(match))]
+    clocks = list(clocks)
     for one in found:
         adjacent = next((clock for clock in clocks if _is_adjacent(plain, clock[0], (one.start, one.end))), None)
         if adjacent is None:
@@ -771,9 +783,9 @@ _NTHS = {
     "first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": -1, "最后一": -1,
 }  # fmt: skip
 _UNIT_NAMES = {
-    **dict.fromkeys(("minute", "hour", "分钟", "小时", "钟头"), "hour"), **dict.fromkeys(("day", "night", "天", "日"), "day"),
-    **dict.fromkeys(("week", "周", "星期", "礼拜"), "week"), **dict.fromkeys(("month", "月"), "month"),
-    **dict.fromkeys(("year", "年"), "year"), "fortnight": "fortnight", "decade": "decade",
+    **dict.fromkeys(("minute", "min", "hour", "hr", "分钟", "小时", "钟头"), "hour"), **dict.fromkeys(("day", "night", "天", "日"), "day"),
+    **dict.fromkeys(("week", "wk", "周", "星期", "礼拜"), "week"), **dict.fromkeys(("month", "mth", "月"), "month"),
+    **dict.fromkeys(("year", "yr", "年"), "year"), "fortnight": "fortnight", "decade": "decade",
     **dict.fromkeys(("weekend", "周末"), "weekend"),
 }  # fmt: skip
 _DAYS_AWAY = {
@@ -827,12 +839,15 @@ _ZH_MONTH = rf"(?<![个\d{_HAN}])(?P<month>1[0-2]|[1-9]|0[1-9]|十[一二]?|[一
 _ZH_DAY = rf"(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})"
 _ZH_PLAIN_YEAR = r"(?P<year>(?:(?:19|20)\d\d|[一二][〇零九][〇零一二三四五六七八九]{2}|(?<!\d)(?:0\d|[5-9]\d)(?=年(?![前后来以级]))|[〇零五六七八九][〇零一二三四五六七八九](?=年(?:生|出生|毕业)))年)"
 _ZH_YEAR = _ZH_PLAIN_YEAR.removesuffix(")") + "|[今去明后]年|大?前年)"
-_UNIT = r"(?P<unit>minute|hour|day|night|week|fortnight|month|year|decade)s?"
+_UNIT = r"(?P<unit>min(?:ute)?|h(?:ou)?r|day|night|w(?:ee)?k|fortnight|month|mth|y(?:ea)?r|decade)s?"
 _ZH_AMOUNT = (
     rf"(?P<count>半|{CHINESE_COUNT})(?P<half>个半)?[多来余]?"
     r"(?P<unit>天|日|周|个?星期|个?礼拜|个月|(?<=个半)月|年|个?小时|分钟|个?钟头)(?P<more>半)?多?"
 )
 _AMOUNT = rf"{ENGLISH_COUNT}[\s-]+{_UNIT}(?P<half> and a half)?"
+#: What a text with such an amount contains.
+_UNITS = ("day", "week", "wk", "month", "mth", "year", "yr", "decade", "night", "min", "hour", "hr")
+_ZH_UNITS = ("天", "日", "周", "星期", "礼拜", "月", "年", "小时", "分钟", "钟头")
 _DIRECTION = r"(?:ago|from|later|before|back|earlier)"
 _SEASON_WORDS = ("spring", "summer", "autumn", "fall", "winter")
 _SMALL = r"\d{1,2}|two|three|four|five|six"
@@ -871,9 +886,10 @@ _CLOCK = Guarded(
 )
 _LUNAR_MONTH = r"[正一二三四五六七八九十冬腊]{1,2}月"
 #: A day that is, or may be, of the lunar calendar: it is only repeated, never converted.
-LUNAR_DAY = pattern_of(
+LUNAR_DAY = Guarded(
+    "月",
     rf"(?:农历|阴历|旧历){_LUNAR_MONTH}(?:初|廿)?[一二三四五六七八九十]{{0,3}}"
-    rf"|{_LUNAR_MONTH}(?:[初廿][一二三四五六七八九十]|[一二三四五六七八九十]{{1,3}})(?![一二三四五六七八九十日号])"
+    rf"|{_LUNAR_MONTH}(?:[初廿][一二三四五六七八九十]|[一二三四五六七八九十]{{1,3}})(?![一二三四五六七八九十日号])",
 )
 _LUNAR = rf"(?:农历|阴历|旧历){_LUNAR_MONTH}(?:初|廿)?[一二三四五六七八九十]{{0,3}}[日号]?|{_LUNAR_MONTH}[初廿][一二三四五六七八九十]"
 
@@ -901,7 +917,7 @@ _BACK = ("ago", "before", "back", "earlier")
 
 
 def _rule(
-    needs: str | tuple[str, ...],
+    needs: str | Sequence[str],
     pattern: str,
     read: Callable[[re.Match[str], date], _Readings],
     kind: Kind = "relative",
@@ -909,7 +925,9 @@ def _rule(
     certain: bool = True,
 ) -> _Rule:
     parts = needs.split("|") if isinstance(needs, str) else needs
-    return _Rule(frozenset(parts), pattern_of(pattern), read, kind, certain)
+    also = _UNITS if _AMOUNT in pattern else _ZH_UNITS if _ZH_AMOUNT in pattern else ()
+    also = "0123456789" if kind == "day of month" and pattern.isascii() else also
+    return _Rule(frozenset(parts), frozenset(also), pattern_of(pattern), read, kind, certain)
 
 
 # fmt: off
@@ -942,7 +960,7 @@ _RULES = (
     _rule("第|最后", rf"(?:{_ZH_YEAR}的?)?{_ZH_MONTH}月份?的?(?:第(?P<zh_nth>[一二三四])|(?P<nth>最后一))个?(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])", _read_nth_weekday),
     _rule("春|夏|秋|冬", rf"(?:{_ZH_YEAR}|(?P<which>这个?|上个?|下个?|今|去))的?(?P<zh_season>[春夏秋冬])(?![节分运晚卷至令])[天季]?", _read_season),
     _rule("春|夏|秋|冬", r"(?P<zh_season>[春夏秋冬])[天季]", _read_season),
-    _rule("0|ties", r"\b(?:(?:the )?(?P<decade>(?:19|20)\d0)'?s|the '?(?P<short>[2-9]0)'?s|the (?P<word>\w+ties))\b", _read_decade),
+    _rule("0s|0's|ties", r"\b(?:(?:the )?(?P<decade>(?:19|20)\d0)'?s|the '?(?P<short>[2-9]0)'?s|the (?P<word>\w+ties))\b", _read_decade),
     _rule("年代", r"(?:上世纪|二十世纪|20世纪)?(?P<zh_decade>(?:19|20)?\d0|[二三四五六七八九]十)年代", _read_decade),
     _rule(_CENTURIES, rf"\b(?:{_THIRD}[ -]|(?P<lead>{_IN}[ -])){_YEAR}\b(?!-?\d|[.,]\d)", _read_year, "date"),
     _rule("年", rf"(?<![\d.,]){_ZH_PLAIN_YEAR}(?!代)(?P<zh_third>[初中底末])?", _read_year, "date"),
@@ -954,6 +972,7 @@ _RULES = (
     _rule(_MONTHS_SHORT, rf"\b{_MONTH} (?:the |(?=(?:twenty|thirty)[ -]))(?P<day>{_ORDINAL_DAY})\b", _read_date, "day"),
     _rule("月", rf"{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
     _rule("月", r"(?<!\d)(?P<month>1[0-2]|[1-9])月(?P<day>[12]\d|3[01]|[1-9])(?![\d个天人次点:：.])", _read_date, "day"),
+    _rule("飞|出发|截止|到期|入职|开学|考试|回来|回国", r"(?<![\d.])(?P<month>1[0-2]|[1-9])\.(?P<day>[12]\d|3[01]|[1-9])(?=飞|出发|截止|到期|入职|开学|考试|回[来国])", _read_date, "day"),
     _rule(_WHICH_WORDS, rf"\b{_WHICH} {_MONTH}(?! \d)(?!(?<=this may) {_AFTER_MAY}\b)", _read_month_away, "month"),
     _rule(_MONTHS_SHORT, rf"\b(?:{_THIRD}[ -]|(?P<lead>{_IN}[\s-]+)){_MONTH}(?! \d)", _read_date, "month"),
     _rule(_MONTHS_SHORT, rf"\b(?P<month>{_MONTH_LONG})\b", _read_date, certain=False),
@@ -982,8 +1001,8 @@ _RULES = (
     _rule("end|beginning|start|middle", r"\b(?P<third>(?:the )?(?:beginning|start|middle|end) of)(?P<which>)(?: the)? month\b", _read_month_away),
     _rule("end", r"\b(?:the )?end of (?:the (?P<which>)|(?P<this>this ))?(?P<unit>week)\b", _read_unit),
     _rule("过", rf"(?:(?<![\u4e00-\u9fff])|(?<=[再等要就可能概计我你您他她们妈爸爹娘哥姐弟妹爷奶公婆叔姨舅姑友事板司])|(?<=[小老阿][\u4e00-\u9fff])|(?<=[女儿孩嫂妻][儿子]))过{_ZH_AMOUNT}(?![了前]|[^，。]{{0,4}}日子)", _read_distance),
-    _rule("all|whole|entire|throughout|during|over", rf"\b{_WHOLE} (?P<whole>year|month|week)\b", _read_so_far),
-    _rule("all|whole|entire|throughout|during|over|in", rf"\b(?:{_WHOLE}|in the|in) (?P<whole>spring|summer|autumn|fall|winter)\b", _read_so_far),
+    _rule("year|month|week", rf"\b{_WHOLE} (?P<whole>year|month|week)\b", _read_so_far),
+    _rule(_SEASON_WORDS, rf"\b(?:{_WHOLE}|in the|in) (?P<whole>spring|summer|autumn|fall|winter)\b", _read_so_far),
     _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+(?P<unit>week|weekend|month|year)\b(?! old)", _read_unit),
     _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+{_SEASON}\b", _read_season),
     _rule("每|逢", r"每(?:逢|个|隔)?(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])(?![章次个回篇本趟节期封天])", _read_chinese_weekday, "weekday", certain=False),
@@ -1009,15 +1028,16 @@ _RULES = (
     _rule("after", rf"\bthe (?P<weekday>{_DAYS}|mon|tues?|wed|weds|thu(?:rs?)?|fri|sat|sun) (?P<following>after)(?: next| that)?(?=\s*(?:[^\w\s]|$)|\s+(?:now|instead|and|so|but|cos|as)\b)", _read_weekday, "weekday"),
     _rule("day", rf"\b(?:(?P<which>last|next|this|{_NO_VERB}coming|past)\s+)?(?P<weekday>{_DAYS})\b{_PART}", _read_weekday, "weekday"),
     _rule("mon|tue|wed|thu|fri|sat|sun", rf"(?:\b(?:(?P<which>last|next|this)|on|til|till|until|by|due)\s+|(?<![\w'’-])(?=(?:mon|tues?|weds|thu(?:rs?)?|fri)\b|(?:sat|sun) (?:morning|afternoon|arvo|evening|night)\b|(?:wed|sat)(?:(?<=^wed)|(?<=^sat)|(?<=[.,;:!?\n] wed)|(?<=[.,;:!?\n] sat)|(?<=\band wed)|(?<=\band sat)) (?:i|we|my|i'm|im|he|she|they)\b))(?P<weekday>mon|tues?|weds|thu(?:rs?)?|fri|(?:wed|sat|sun)(?=\s*(?:[^\w\s'’-]|$)|\s+(?:\d|(?:at|in|and|i|we|morning|afternoon|arvo|evening|night)\b)))\b(?: arvo\b)?{_PART}", _read_weekday, "weekday"),
-    _rule("th|st|nd|rd", r"\b(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! (?:floor|grade|century|birthday|anniversary|street|time|place))", _read_day_of_month, "day of month"),
+    _rule("th|st|nd|rd", r"\b(?:the )?(?P<day>[0-9]{1,2})(?:st|nd|rd|th)\b(?! (?:floor|grade|century|birthday|anniversary|street|time|place))", _read_day_of_month, "day of month"),
     _rule("号|日", rf"(?<![\d{_HAN}月])(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})[日号](?![楼线码院店])", _read_day_of_month, "day of month"),
     # only for a question about the whole of it
     _rule("lately|recently|these days|最近|近来|近期|这", r"\b(?:lately|recently|these days)\b|最近|近来|近期|这阵子|这段时间|这些日子|这些天", partial(_read_last_days, days=_LATELY, about=True), "vague", certain=False),
     _rule((*_SEASON_WORDS, "year"), r"\b(?P<whole>spring|summer|autumn|fall|winter|(?<!\d )(?<!last )(?<!past )(?<!this )year)\b(?! old)", _read_bare_whole, "vague", certain=False),
     # a length of time, which may begin or end here
-    _rule("day|week|month|year|decade|night|minute|hour", rf"\b{_AMOUNT}\b(?![ -]old)", _read_duration, certain=False),
-    _rule("天|日|周|星期|礼拜|月|年|小时|分钟|钟头", _ZH_AMOUNT, _read_duration, certain=False),
+    _rule(_UNITS, rf"\b{_AMOUNT}\b(?![ -]old)", _read_duration, certain=False),
+    _rule(_ZH_UNITS, _ZH_AMOUNT, _read_duration, certain=False),
 )
 # fmt: on
 #: What the rules look for before they are tried.
-_NEEDED = frozenset[str]().union(*(rule.needs for rule in _RULES))
+_NEEDED = frozenset[str]().union(*(rule.needs | rule.also for rule in _RULES))
+_NEEDED_IN_ASCII = frozenset(filter(str.isascii, _NEEDED))

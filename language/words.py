@@ -38,9 +38,7 @@ _PIECE = pattern_of(
 )
 #: The same where there are no other letters than those of ASCII, in half the time.
 _PLAIN_PIECE = pattern_of(
-    r"(?P<number>\d+(?:[.,]\d+)*)(?P<ordinal>(?:st|nd|rd|th)(?![^\W\d]))?"
-    r"|(?P<code>[a-z](?:\+\+|\#))|(?P<word>[^\W\d](?:\w|'(?=[^\W\d_]))*)",
-    re.ASCII,
+    r"\d+(?:[.,]\d+)*(?:(?:st|nd|rd|th)(?![^\W\d]))?|[a-z](?:\+\+|\#)|[^\W\d](?:\w|'(?=[^\W\d_]))*", re.ASCII
 )
 _WORD = pattern_of(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\w'’+#.,-])*(?:(?![{UNSPACED}])[\w+#])")
 _CAMEL = pattern_of(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -203,7 +201,9 @@ def _word_tokens(text: str) -> list[str]:
     if "_" in text or _HUMP.search(text):
         text = _IDENTIFIER.sub(_split_identifier, text)
     folded = _fold_case(text)
-    for piece in (_PLAIN_PIECE if folded.isascii() else _PIECE).finditer(folded):
+    if folded.isascii():
+        return [token for piece in _PLAIN_PIECE.findall(folded) for token in _of_piece(piece)]
+    for piece in _PIECE.finditer(folded):
         if piece.lastgroup == "word":
             found += _of_word(piece[0])
         elif piece.lastgroup == "unspaced":
@@ -211,8 +211,16 @@ def _word_tokens(text: str) -> list[str]:
         elif piece.lastgroup == "code":
             found.append(piece[0])
         else:
-            found += _of_number(piece)
+            found += _of_number(piece[0], folded[piece.end() : piece.end() + 1])
     return found
+
+
+@lru_cache(_WORDS_CACHED)
+def _of_piece(piece: str) -> tuple[str, ...]:
+    """The tokens of a word, a number or a name of code in ASCII."""
+    if piece[0].isdigit():
+        return tuple(_of_number(piece, ""))
+    return (piece,) if piece[-1] in "+#" else _of_word(piece)
 
 
 @lru_cache(_WORDS_CACHED)
@@ -259,11 +267,10 @@ def _of_run(run: str) -> list[str]:
     return found
 
 
-def _of_number(piece: re.Match[str]) -> Iterator[str]:
-    number = _THOUSANDS.sub("", piece["number"])
+def _of_number(piece: str, after: str) -> Iterator[str]:
+    number = _THOUSANDS.sub("", piece.rstrip("stndrh"))
     whole = number.lstrip("0") or "0"
     yield f"0{whole}" if whole.startswith(".") else whole
-    after = piece.string[piece.end() : piece.end() + 1]
     if after and is_unspaced(after):
         yield whole + after
 

@@ -36,7 +36,8 @@ from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
 from domain.text import mask_url
 from storage.engine import EACH, META, NEXT, Commit, ReadCache, Row, Transaction, read_meta, set_meta
-from storage.postgres import for_postgres
+from storage.postgres import for_postgres, limit_to_person
+from storage.postgres.copies import RowCopy
 from storage.postgres.trips import ServedRow, Statement, Trips, make_rows
 from storage.sqlite import digests
 
@@ -47,8 +48,10 @@ if TYPE_CHECKING:
 VERSION = 1
 #: Connections that are kept for the next statement.
 _MOST_IDLE = 16
-#: Numbers of vectors in the memory of this process, of all persons together: 192 MB.
-_MOST_IN_MEMORY = 48_000_000
+#: Numbers of vectors, and bytes of rows, in the memory of this process, of all persons together: 192 and 128 MB.
+_MOST_IN_MEMORY, _MOST_COPIED = 48_000_000, 128 << 20
+#: Seconds after which what no one asked for leaves the memory.
+_UNUSED = 600
 #: Rows that are searched at once.
 _ROWS = 1_000
 #: Seconds between two attempts to connect again, and after how many it is given up.
@@ -75,7 +78,7 @@ _LIMITS = (
     f", set_config('idle_in_transaction_session_timeout', '{_STANDS_STILL}', true)"
 ).encode()
 _REGISTRY = b"SELECT set_config('search_path', 'registry', true)"
-_TAKE = b"UPDATE person SET stamp = gen_random_uuid() RETURNING pg_current_xact_id()::text"
+_TAKE = "UPDATE person SET stamp = gen_random_uuid() RETURNING pg_current_xact_id()::text"
 #: One look at the index of who is due, and of no one else.
 TAKE_DUE = (
     "UPDATE registry.due SET program = $1 WHERE name IN (SELECT name FROM registry.due WHERE program IS NULL"
@@ -97,12 +100,18 @@ _ROLE = (
 )
 _TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
 #: What rows of other tables refer to, without going with them.
-_LAST = ("persona", "session", "person")
+_LAST = ("persona", "session", "change", "person")
 #: Statements after which messages have another digest to get, or none; and one that says which are new.
 _SAYS = pattern_of(r"UPDATE conversation SET (?:text|speaker|role|timestamp)\b|DELETE FROM conv")
 _ADDS = pattern_of(r"INSERT INTO conversation \(([\w, ]+)\) VALUES")
+#: What is distributed by person, with the query of what is a view: nothing where the server has no shards.
+DISTRIBUTED = (
+    "SELECT c.relname, CASE c.relkind WHEN 'v' THEN rtrim(pg_get_viewdef(c.oid), ';') ELSE '' END FROM pg_class c"
+    " WHERE c.relkind IN ('r', 'v') AND c.relnamespace = current_schema()::regnamespace"
+    " AND EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')"
+)
 #: What nearly every write asks for is read as it begins: no one else changes it before the commit.
-_LOADED = b"SELECT 'meta' AS place, key, value FROM meta UNION ALL SELECT 'counter', name, value::text FROM counter"
+_LOADED = "SELECT 'meta' AS place, key, value FROM meta UNION ALL SELECT 'counter', name, value::text FROM counter"
 _COUNTED = "INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 _WRITES = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (meta|counter)\b")
 _RETURNS = pattern_of(r"^(?:SELECT|WITH)\b|\bRETURNING\b")
@@ -169,25 +178,35 @@ def as_ours(where: str) -> Iterator[None]:
 class InMemory:
     """Who has something in the memory of this process: those who asked last, all together no more than ``most``."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.most = most
-        self._lock = threading.Lock()
-        self._sizes: dict[Callable[[], None], int] = {}
+        self._clock, self._lock = clock, threading.Lock()
+        #: The size of each, and when it was asked for last; the oldest first.
+        self._kept: dict[Callable[[], None], tuple[int, float]] = {}
 
     def keep(self, let_go: Callable[[], None], size: int) -> None:
         """Note who asked last, and of what size it is there; whoever did not ask for longest is to ``let_go``."""
         with self._lock:
-            self._sizes.pop(let_go, None)
-            self._sizes[let_go] = size
-            while sum(self._sizes.values()) > self.most:
-                oldest = next(iter(self._sizes))
-                del self._sizes[oldest]
-                oldest()
+            self._kept.pop(let_go, None)
+            self._kept[let_go] = size, self._clock()
+            while sum(size for size, _ in self._kept.values()) > self.most:
+                self._drop_oldest()
+
+    def drop_unused(self, unused: float = _UNUSED) -> None:
+        """Let those go who did not ask for so many seconds, and what was erased elsewhere since with them."""
+        with self._lock:
+            while self._kept and self._clock() - next(iter(self._kept.values()))[1] >= unused:
+                self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        oldest = next(iter(self._kept))
+        del self._kept[oldest]
+        oldest()
 
     def drop(self, let_go: Callable[[], None]) -> None:
         """Let this one go, and count it no more."""
         with self._lock:
-            self._sizes.pop(let_go, None)
+            self._kept.pop(let_go, None)
             let_go()
 
 
@@ -197,7 +216,8 @@ class Server:
     >>> database = PostgresDatabase(server, "ann", log)
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
+        """``clock``: seconds by which is told what was not used for long."""
         self.address = mask_url(url)
         self._url = url
         self._lock = threading.Lock()
@@ -208,7 +228,9 @@ class Server:
             self._adapters.register_dumper(kind, _Untyped)
         self._adapters.register_loader("numeric", _PlainNumber)
         self._examined = False
-        self.in_memory = InMemory(_MOST_IN_MEMORY)
+        #: The tables of which each statement must say the person.
+        self.distributed: frozenset[tuple[str, str]] = frozenset()
+        self.in_memory, self.copies = InMemory(_MOST_IN_MEMORY, clock), InMemory(_MOST_COPIED, clock)
         self.programs = ServedPrograms(self)
         logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else it writes to the terminal
 
@@ -264,11 +286,17 @@ class Server:
                     if not lost or fault.sqlstate in _KINDS or not self._examined or attempt == _ATTEMPTS - 1:
                         raise
                     self._close_idle()  # the others broke with it
+                    self.drop_unused(0)  # of another server that takes its place some commits may be lost
                     time.sleep(_PAUSE if attempt else 0)
                 finally:
                     if connection is not None:
                         self.give_back(connection)
         raise AssertionError
+
+    def drop_unused(self, unused: float = _UNUSED) -> None:
+        """Leave nothing in memory that was not asked for in so many seconds."""
+        for kept in (self.in_memory, self.copies):
+            kept.drop_unused(unused)
 
     def ask(self, sql: str, *values: object) -> list[Any]:
         """The rows of one statement of the registry, which commits at once."""
@@ -305,7 +333,7 @@ class Server:
                 connection.execute(_TAKE)  # who writes ends first, and none begins
                 found = [str(row[0]) for row in connection.execute(_TABLES).fetchall()]
                 for table in sorted(found, key=_place_of):
-                    connection.execute(f"DELETE FROM {table}".encode())
+                    connection.execute(f"DELETE FROM {table} WHERE person = {number}".encode())
                 connection.execute("DELETE FROM registry.due WHERE name = $1", [person])
 
         self.attempt(remove_rows)
@@ -334,6 +362,7 @@ class Server:
             raise errors.StorageError("database.empty", path=self.address) from fault
         if int(version) > VERSION:
             raise errors.NewerSchema(path=self.address, found=version, known=VERSION)
+        self.distributed = frozenset(tuple(row) for row in connection.execute(DISTRIBUTED).fetchall())
         for adapters in (self._adapters, connection.adapters):
             adapters.register_dumper(memoryview, type("Halves", (_HalvesDumper,), {"oid": int(halves)}))
             adapters.register_loader(int(halves), _HalvesLoader)
@@ -397,8 +426,11 @@ class PostgresDatabase:
         self._checks: list[Callable[[], None]] = []
         #: What was read in the open transaction.
         self._read = ReadCache()
-        #: Of each thread that is ``reading``: what it has read, and what it asks for ``ahead``.
+        #: Of each thread that is ``reading``: what it has read, what it asks for ``ahead``, and whether it has brought
+        #: the copy up to date.
         self._kept = threading.local()
+        self._copy: RowCopy | None = None
+        self._is_copied = True
         self._closed = False
 
     # -- reading and writing -------------------------------------------------------------------------------------
@@ -420,10 +452,17 @@ class PostgresDatabase:
             return self._read_together([(sql, values)])[0]
         query = sql, tuple(one.tobytes() if isinstance(one, memoryview) else repr(one) for one in values)
         if query not in rows:
-            if (asked := getattr(self._kept, "asked", None)) is not None:
+            asked, copy = getattr(self._kept, "asked", None), self._kept.copy
+            if copy and (self._kept.brought or asked is not None) and copy.serves(sql):
+                if not self._kept.brought:
+                    raise _Unread
+                rows[query] = copy.run(sql, values)
+                self._log_statement("read in memory", sql, values, rows[query])
+            elif asked is not None:
                 asked[query] = sql, values
                 raise _Unread
-            rows[query] = self._read_together([(sql, values)])[0]
+            else:
+                rows[query] = self._read_together([(sql, values)])[0]
         return list(rows[query])
 
     @contextmanager
@@ -431,6 +470,8 @@ class PostgresDatabase:
         """What this thread asks for again inside, without writing, is answered as the first time."""
         outer = getattr(self._kept, "rows", None)
         self._kept.rows = {} if outer is None else outer
+        if outer is None:
+            self._kept.brought, self._kept.copy = False, self._own_copy()
         try:
             yield
         finally:
@@ -443,6 +484,7 @@ class PostgresDatabase:
                 raise _Unread  # a part of what is read ahead already
             return
         left = [] if self._is_writing or getattr(self._kept, "rows", None) is None else list(reads)
+        left = [self._bring_copy, *left] if left and self._kept.copy and not self._kept.brought else left
         for _ in range(_DEEPEST if left else 0):
             asked = self._kept.asked = dict[_Query, tuple[str, Sequence[object]]]()
             try:
@@ -455,6 +497,27 @@ class PostgresDatabase:
                 self._kept.rows.update(zip(asked, self._read_together(list(asked.values())), strict=True))
             except errors.StorageError:
                 return  # whoever asks for one of them alone meets what is wrong with it
+
+    def _own_copy(self) -> RowCopy | None:
+        if self._copy is None and self._is_copied:
+            self._copy = RowCopy()
+        return self._copy
+
+    def _bring_copy(self) -> None:
+        """Bring the copy up to date; it is not used where it has no room, or the person is gone."""
+        kept, copies = self._kept, self._server.copies
+        while not kept.brought and (copy := self._own_copy()):
+            kept.copy = copy
+            sql, values = copy.what_is_new(upto := copy.upto)
+            taken = copy.take(upto, self.run(sql, *values))
+            self._is_copied = (size := copy.size) <= copies.most
+            if taken is None or not self._is_copied:
+                copies.drop(self.let_go)
+                break
+            copies.keep(self.let_go, size)
+            kept.brought = taken and copy is self._copy
+        if not kept.brought:
+            kept.copy = None
 
     def _lacks(self, read: Callable[[], object]) -> bool:
         try:
@@ -470,7 +533,7 @@ class PostgresDatabase:
         self._refuse_closed()
 
         def read(connection: psycopg.Connection[ServedRow]) -> list[list[ServedRow]]:
-            statements = [(translated(sql), values) for sql, values in asked]
+            statements = [self._translate(sql, values) for sql, values in asked]
             return self._server.send(connection, [(_SET, [self._number]), *statements])[1:]  # the setting ends with it
 
         every = cast(list[list[Row]], self._server.attempt(read) if asked else [])
@@ -493,7 +556,8 @@ class PostgresDatabase:
             self._kept.rows = None
             opened = Transaction(self)
             self._writing = written = _Write(threading.get_ident(), opened)
-            written.queue += [(b"BEGIN", ()), (_SET + _LIMITS, [self._number]), (_TAKE, ()), (_LOADED, ())]
+            written.queue += [(b"BEGIN", ()), (_SET + _LIMITS, [self._number])]
+            written.queue += [self._translate(_TAKE, ()), self._translate(_LOADED, ())]
             try:
                 with as_ours(self._server.address):
                     for check in self._checks:
@@ -563,7 +627,7 @@ class PostgresDatabase:
     def _enqueue(self, sql: str, values: Sequence[object]) -> None:
         assert self._writing
         passed = [one.copy() if isinstance(one, list) else one for one in values]
-        self._writing.queue.append((translated(sql), passed))
+        self._writing.queue.append(self._translate(sql, passed))
 
     def _send_queue(self) -> list[list[ServedRow]]:
         """The rows of each statement that was not sent yet. The first time another connection is tried if one broke."""
@@ -607,7 +671,7 @@ class PostgresDatabase:
         self._read.drop(sql)
         self._write_counters(sql)
         if (together := _as_one(sql, passed)) is not None:
-            self._writing.queue.append(together)
+            self._enqueue(*together)
         else:
             for values in passed:
                 self._enqueue(sql, values)
@@ -685,6 +749,11 @@ class PostgresDatabase:
     def close(self) -> None:
         """Use no connection any more; safe to call twice."""
         self._closed = True
+        self._server.copies.drop(self.let_go)
+
+    def let_go(self) -> None:
+        """Take no memory until the next recall."""
+        self._copy = None
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -695,6 +764,11 @@ class PostgresDatabase:
     def _refuse_closed(self) -> None:
         if self._closed:
             raise errors.StorageError("database.failed", path=self._server.address, reason="closed")
+
+    def _translate(self, sql: str, values: Sequence[object]) -> Statement:
+        """A statement as the server takes it, with its values."""
+        text, names_person = translated(sql, distributed=self._server.distributed)
+        return text, (*values, int(self._number)) if names_person else values
 
     def _log_statement(self, act: str, sql: str, values: Sequence[object], rows: Sequence[Row]) -> None:
         if self._log.isEnabledFor(logging.DEBUG):
@@ -748,6 +822,7 @@ class ServedPrograms:
 
     def _renew_often(self) -> None:
         while not self._ended.wait(_RENEW_EVERY):
+            self._server.drop_unused()
             with suppress(errors.StorageError):  # the next one may get through
                 self._renew()
                 self.when_renewed()
@@ -827,7 +902,7 @@ class ServedRegistry:
         """All rows of one query, as of the last commit."""
 
         def read(connection: psycopg.Connection[ServedRow]) -> list[Row]:
-            statement = translated(sql, with_person=False), values
+            statement = translated(sql, with_person=False)[0], values
             return cast(list[Row], self._server.send(connection, [(_REGISTRY, ()), statement])[1])
 
         return cast(list[Row], self._server.attempt(read))
@@ -843,7 +918,7 @@ class ServedRegistry:
         connection, _ = self._server.attempt(begin)
 
         def run(sql: str, *values: object) -> list[Row]:
-            done = connection.execute(translated(sql, with_person=False), values, binary=True)
+            done = connection.execute(translated(sql, with_person=False)[0], values, binary=True)
             return cast(list[Row], done.fetchall() if done.description else [])
 
         try:
@@ -868,12 +943,16 @@ class ServedRegistry:
 
 
 @lru_cache(maxsize=2_000)
-def translated(sql: str, *, with_person: bool = True) -> bytes:
-    """A statement of a repository as the server takes it."""
-    return for_postgres(sql, with_person=with_person).encode()
+def translated(
+    sql: str, *, with_person: bool = True, distributed: frozenset[tuple[str, str]] = frozenset()
+) -> tuple[bytes, bool]:
+    """A statement of a repository as the server takes it, and whether its last value is the number of the person."""
+    text, person = for_postgres(sql, with_person=with_person), f"${sql.count('?') + 1}"
+    limited = limit_to_person(text, person, dict(distributed)) if distributed else text
+    return limited.encode(), limited != text
 
 
-def _as_one(sql: str, rows: Sequence[Sequence[object]]) -> Statement | None:
+def _as_one(sql: str, rows: Sequence[Sequence[object]]) -> tuple[str, Sequence[object]] | None:
     """One statement that inserts all of these rows, whatever their number; None where there is none."""
     found = _INSERTS.fullmatch(sql)
     if found is None:
@@ -889,7 +968,7 @@ def _as_one(sql: str, rows: Sequence[Sequence[object]]) -> Statement | None:
         return None  # vectors, numbers that are none
     table = found[1]
     sql = f"INSERT INTO {table} ({found[2]}) SELECT {found[2]} FROM json_populate_recordset(NULL::{table}, ?)"
-    return translated(sql + (found[3] or "")), [passed]
+    return sql + (found[3] or ""), [passed]
 
 
 def _as_json(value: object) -> object:

@@ -16,12 +16,17 @@ from typing import Any
 import pytest
 
 from domain.patterns import Guarded
-from facts import cues
-from language import forget_forms, times
+from facts import ages, checking, cues, evidence, figures, refuting
+from language import forget_forms, numbers, times
 
 GUARDED = {
-    name: one for module in (cues, forget_forms) for name, one in vars(module).items() if isinstance(one, Guarded)
+    name: one
+    for module in (cues, evidence, refuting, forget_forms, numbers)
+    for name, one in vars(module).items()
+    if isinstance(one, Guarded)
 }
+GUARDED |= {"LUNAR_DAY": times.LUNAR_DAY, "_COUNTED_NAMES": figures._COUNTED_NAMES, "_UNTIL": checking._UNTIL}
+GUARDED |= {f"age {number}": one for number, (one, _) in enumerate((*ages._ENGLISH, *ages._CHINESE))}
 _FORMS = (forget_forms.CLEAR, forget_forms.LIKELY, forget_forms.HAN_CLEAR, forget_forms.HAN_LIKELY)
 GUARDED |= {f"form {number}": one for number, one in enumerate(one for forms in _FORMS for one in forms)}
 #: A character that may be any of many.
@@ -98,11 +103,11 @@ def test_no_cue_is_missed_for_want_of_its_letters(name: str) -> None:
     assert matches_without(guarded.pattern, guarded.parts) == set()
 
 
-@pytest.mark.parametrize(
-    ("needs", "pattern"), [(rule.needs, rule.pattern) for rule in times._RULES], ids=range(len(times._RULES))
-)
-def test_no_day_is_missed_for_want_of_its_letters(needs: tuple[str, ...], pattern: re.Pattern[str]) -> None:
-    assert matches_without(re.compile(pattern.pattern, pattern.flags), needs) == set()
+@pytest.mark.parametrize("rule", times._RULES, ids=range(len(times._RULES)))
+def test_no_day_is_missed_for_want_of_its_letters(rule: times._Rule) -> None:
+    pattern = re.compile(rule.pattern.pattern, rule.pattern.flags)
+    assert matches_without(pattern, rule.needs) == set()
+    assert not rule.also or matches_without(pattern, rule.also) == set()
 
 
 def test_a_match_without_any_part_is_found() -> None:

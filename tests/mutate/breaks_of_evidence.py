@@ -41,7 +41,7 @@ _ROWS = (
      ' for term in terms(_ALMOST.pattern.sub(" ", one))}', ' for term in terms("")}',
      REFUTED + "test_an_english_sentence_that_does_not_say_it"),
     ("a clause is about whom it names, whatever governs it", REFUTING,
-     "clauses = [_governing_clause(statement, each, quoted) for each in sentences]", "clauses = [_best_clause(statement, each) for each in sentences]",
+     "_governing_clause(statement, one, quoted), around) for one in sentences", "_best_clause(statement, one), around) for one in sentences",
      REFUTED + "test_a_rule_refutes_where_it_is_sure"),
     ("what somebody did to a thing of the person is not theirs", REFUTING,
      '    if any((each["thing"] or each["han"]) in stated for each in _OWN_THING.finditer(plain)):\n        return False\n', "",

@@ -276,7 +276,7 @@ OF_KNOWING: tuple[Break, ...] = (
         "what is said of another is believed of the person",
         "P23",
         "facts/refuting.py",
-        '    return "subject" if of_another else ""\n',
+        '    return "subject" if alone else ""\n',
         '    return ""\n',
         (REFUTED + "test_an_english_sentence_that_does_not_say_it",),
     ),

@@ -231,9 +231,7 @@ def test_what_changes_a_session_takes_as_many_trips_however_long_it_and_its_mess
 
 
 @pytest.mark.parametrize("facts", [False, True])
-def test_a_recall_takes_two_trips_and_three_with_facts_and_finds_what_it_finds_in_a_file(
-    server: Server, tmp_path: Path, facts: bool
-) -> None:
+def test_a_recall_takes_one_trip_and_finds_what_it_finds_in_a_file(server: Server, tmp_path: Path, facts: bool) -> None:
     found: list[Recollection] = []
     for opens in (sqlite, lambda folder: postgres(folder, server)):
         store = opens(tmp_path)
@@ -263,7 +261,7 @@ def test_a_recall_takes_two_trips_and_three_with_facts_and_finds_what_it_finds_i
                 found.append(own.find(asks, Recollection()))
 
         recall()
-    assert trips(server, recall, tmp_path / "trace") == (3 if facts else 2)
+    assert trips(server, recall, tmp_path / "trace") == 1
     in_file, first, again = ([(one.text_id, one.annotations) for one in each.messages] for each in found)
     assert in_file == first == again
     assert [one.facts for one in found] == [found[0].facts] * 3
