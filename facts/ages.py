@@ -29,21 +29,25 @@ _NOT_THEN = r"(?!\s?(?:时|那年|的时候|起|开始|以?前|就))"
 _OLD = r"(?:[ -]years?[ -]old|[ -]year[ -]old)"
 _END = r"(?=[\s,.;!?)]|$)"
 #: Where a text states an age: "I'm 34", "Pickle is fifteen", "Birgit, 71,", "aged 6", 三十二岁.
-_TELLS = pattern_of(
+_TELLS = Guarded(
+    "im|i'm|i am|is|he's|hes|she's|shes|it's|are|age|turn|been|,|old|岁",
     r"\b(?:i'?m|i am|is|he'?s|she'?s|it's|are|aged|age|turned|turns|turning|been|age of)\s+(?:now |only |about |just )?"
     rf"(?P<be>{_WORD}){_END}"
     rf"|(?<=[a-z]),\s(?P<comma>{_WORD})(?=[\s,.;!?)]|$)|\b(?P<old>{_WORD}){_OLD}\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
-    re.IGNORECASE,
+    any_case=True,
 )
 
 #: The same for a statement that need not be about an age: a bare number counts only at the end of a clause.
-_TELLS_OF_SOMEBODY = pattern_of(
+_TELLS_OF_SOMEBODY = Guarded(
+    "is|are|who's|age|now|,|old|岁",
     rf"\b(?:is|are|who's|aged|now) (?P<be>{_WORD})(?=\s*(?:[,.;!?)]|$)| and\b| until\b)"
     rf"|(?<=[a-z]),\s(?P<comma>{_WORD})(?=[,.;!?)]|$)|\b(?P<old>{_WORD}){_OLD}\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
-    re.IGNORECASE,
+    any_case=True,
 )
-_TELLS_PLAINLY = pattern_of(
-    rf"\b(?P<old>{_WORD}){_OLD}\b|\baged (?P<aged>{_WORD})\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}", re.IGNORECASE
+_TELLS_PLAINLY = Guarded(
+    "old|aged|岁",
+    rf"\b(?P<old>{_WORD}){_OLD}\b|\baged (?P<aged>{_WORD})\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
+    any_case=True,
 )
 #: A future age, or an age at a stated time.
 _OF_OTHER_TIMES = pattern_of(
@@ -97,7 +101,7 @@ def birth_years(text: str, said: date) -> frozenset[int]:
     """
     if not may_mention(text):
         return frozenset()
-    ages = [parse_number(next(filter(None, found.groups()))) for found in _TELLS.finditer(text)]
+    ages = [parse_number(next(filter(None, found.groups()))) for found in _TELLS.all_in(text)]
     return frozenset(said.year - age - less for age in ages if age is not None and 0 < age < 120 for less in (0, 1))
 
 
@@ -110,11 +114,9 @@ def dated_age(statement: str, attribute: str, said: date) -> str:
     if not may_mention(statement):
         return statement
     tells = _TELLS if attribute == "age" else _TELLS_OF_SOMEBODY if attribute in _WHO_IT_IS else _TELLS_PLAINLY
-    if _BORN.search(statement) or _OF_OTHER_TIMES.search(statement):
-        return statement
-    stated = [parse_number(next(filter(None, found.groups()))) for found in tells.finditer(statement)]
+    stated = [parse_number(next(filter(None, found.groups()))) for found in tells.all_in(statement)]
     ages = {age for age in stated if age is not None and 0 < age < 120}
-    if not ages:
+    if not ages or _BORN.search(statement) or _OF_OTHER_TIMES.search(statement):
         return statement
     given = re.compile(rf"\s?[(（](?:on )?{said.isoformat()}\s?时?[)）]")  # the day that the model gave itself
     statement = given.sub("", statement)

@@ -222,7 +222,7 @@ class _Checking:
         day = basis.sources[-1].said
         text = dated_age(with_days(basis.claim.text, day), slot.attribute, day)
         start, end = self._check_times(draft, basis, slot.attribute)
-        given = [one for iso in (start, end) if (one := range_of(iso))] or _days_in(basis.claim.text, day)
+        given = [one for iso in (start, end) if iso and (one := range_of(iso))] or _days_in(basis.claim.text, day)
         value = basis.own.with_values(basis.claim.value, given)
         # An unsupported detail costs only itself.
         fact = NewFact(
@@ -321,9 +321,8 @@ class _Checking:
         weaker = claim.stance == "stated" or (claim.stance == "planned" and said in ("supposed", "joked"))
         stance = said if weaker else claim.stance
         needed = answered if answered and self._needs(answered, sources, basis.claim) else ()
-        return replace(
-            basis, said=said, sources=in_order((*needed, *sources, *lenders)), claim=replace(basis.claim, stance=stance)
-        )
+        claim = basis.claim if stance == claim.stance else replace(basis.claim, stance=stance)
+        return _Basis(in_order((*needed, *sources, *lenders)), claim, basis.figures, basis.own, said)
 
     def _says_that_it_asks(self, claim: _Claim, sources: Sequence[Source]) -> bool:
         """Whether a claim is that the companion asked the person something, which its question says itself."""
@@ -358,7 +357,9 @@ class _Checking:
         value, wrong_value = correct_figures(claim.value, own, figures)
         if wrong or wrong_value:
             return wrong or wrong_value
-        return _Basis(sources, replace(claim, text=text, value=value), figures, own)
+        if text != claim.text or value != claim.value:
+            claim = replace(claim, text=text, value=value)
+        return _Basis(sources, claim, figures, own)
 
     def _figures_of(self, sources: Sequence[Source], before: Sequence[Source] = ()) -> Figures:
         """All figures of some messages, and of those before them, computed once."""
@@ -443,13 +444,15 @@ class _Checking:
         """Whether only a question of yes or no has the words of a claim, and its answer says neither."""
         if asks_openly(question.text) or ends_or_denies(claim.text) or any(one.is_agreement for one in sources):
             return False
-        figures = self._figures_of(sources)
-        if any(source.own_days for source in sources) or any(map(figures.bears_number, asserted_numbers(claim.text))):
-            return False
         people = telling_terms(" ".join(self._find_people(claim)))
         said = frozenset().union(*(telling_terms(one.text) for one in sources))
-        asked = telling_terms(question.text) - people
-        return bool(wanted & asked) and (wanted | people).isdisjoint(said)
+        asked = question.terms - people
+        if wanted.isdisjoint(asked) or not (wanted | people).isdisjoint(said):
+            return False
+        bears_number = self._figures_of(sources).bears_number
+        return not any(source.own_days for source in sources) and not any(
+            map(bears_number, asserted_numbers(claim.text))
+        )
 
     def _is_unheard(self, claim: _Claim, sources: Sequence[Source]) -> bool:
         """Whether nothing of a value is in any message, under any form, though it is in their language."""

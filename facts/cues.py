@@ -7,10 +7,14 @@ less certain.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from domain.facts import Stance
 from domain.patterns import Guarded, pattern_of
 from language.sentences import without_quoted
+
+#: As many texts as a window and its drafts have.
+_TEXTS_CACHED = 1_024
 
 # --- asking
 
@@ -206,21 +210,28 @@ _ENDED = Guarded(
 )
 
 
+@lru_cache(_TEXTS_CACHED)
+def _find_denial(text: str) -> tuple[str, re.Match[str] | None]:
+    """A text in lower case without quoted words, and the first denial in it."""
+    plain = without_quoted(text).casefold()
+    return plain, _DENIES.search(plain)
+
+
 def is_denial(text: str) -> bool:
     """Whether a clause says that something is not so."""
-    return _DENIES.search(without_quoted(text).casefold()) is not None
+    return _find_denial(text)[1] is not None
 
 
 def ends_or_denies(text: str) -> bool:
     """Whether a clause says that something is not so or has ended."""
-    plain = without_quoted(text).casefold()
-    return _DENIES.search(plain) is not None or _ENDS.search(plain) is not None
+    plain, found = _find_denial(text)
+    return found is not None or _ENDS.search(plain) is not None
 
 
 def takes_back(text: str) -> bool:
     """Whether a clause denies or ends its subject."""
-    plain = without_quoted(text).casefold()
-    return _DENIES.search(plain) is not None or _ENDED.search(plain) is not None
+    plain, found = _find_denial(text)
+    return found is not None or _ENDED.search(plain) is not None
 
 
 def denied_part(clause: str) -> str:
@@ -229,10 +240,10 @@ def denied_part(clause: str) -> str:
     >>> denied_part("it's 145 not 155"), denied_part("在青岛实习走不开"), denied_part("she quit"), denied_part("she is")
     (' 155', '开', 'she quit', '')
     """
-    plain = without_quoted(clause).casefold()
-    found = _DENIES.search(plain)
-    behind = plain[found.end() :] if found and not _ENDED.search(plain) else ""
-    return (behind.strip() and behind) or (plain if takes_back(clause) else "")
+    plain, found = _find_denial(clause)
+    ended = _ENDED.search(plain)
+    behind = plain[found.end() :] if found and not ended else ""
+    return (behind.strip() and behind) or (plain if found or ended else "")
 
 
 #: What is denied in Chinese stands right behind the denial.

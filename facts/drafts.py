@@ -377,7 +377,7 @@ def _read_triple(row: object) -> tuple[str, ...]:
 
 
 def _is_verdict(row: object) -> bool:
-    return isinstance(row, Mapping) and "verdict" in row
+    return isinstance(row, Mapping) and "verdict" in row and not _is_doubt(row)
 
 
 def _read_verdicts(row: object) -> Iterable[VerdictDraft | None]:
@@ -408,9 +408,15 @@ def _read_doubts(rows: Iterable[object], listed: Iterable[object]) -> Iterable[D
         elif not isinstance(row, Mapping):
             yield from (DoubtDraft(known, 0) for known in handles_of(row))
     for row in rows:
-        if isinstance(row, Mapping) and "doubts" in row:
+        if isinstance(row, Mapping) and ("doubts" in row or _is_doubt(row)):
             because = handles_of(first_of(row, "new", "fact", "new_fact"))
-            yield from (DoubtDraft(known, because[0] if because else 0) for known in handles_of(row["doubts"]))
+            doubted = handles_of(row["doubts"] if "doubts" in row else row.get("known"))
+            yield from (DoubtDraft(known, because[0] if because else 0) for known in doubted)
+
+
+def _is_doubt(row: Mapping[str, object]) -> bool:
+    """Whether a row calls its doubt a verdict."""
+    return line_of(row.get("verdict")).casefold() in ("doubts", "doubt")
 
 
 def _letters_only(text: str) -> str:

@@ -139,9 +139,14 @@ class TextFigures:
         self._ahead = ahead
 
     @cached_property
+    def own_numbers(self) -> frozenset[str]:
+        """The numbers in it."""
+        return find_numbers(self.text)
+
+    @cached_property
     def numbers(self) -> frozenset[str]:
         """The numbers in it, and what a comparison makes of them: "42k, six more than before" is 36,000, too."""
-        found = find_numbers(self.text)
+        found = self.own_numbers
         years = {int(each) for each in found if len(each) == 4 and each[:2] in ("19", "20")}
         since = {str(abs(self._written.year - year) - less) for year in years for less in (0, 1)}
         listed = {str(1 + len(_LISTED.findall(each[0]))) for each in _LIST.all_in(self.text)}

@@ -115,7 +115,7 @@ class Figures:
 
         ``compared``: it stands in a comparison, so it may be worked out though it is small.
         """
-        if any(not each.numbers.isdisjoint(forms) for each in self._all):
+        if any(not each.own_numbers.isdisjoint(forms) for each in self._all) or not self.numbers.isdisjoint(forms):
             return True
         if any(compared or "." in one or float(one) >= _HARD_TO_GUESS for one in self._worked_out & forms):
             return True

@@ -584,8 +584,11 @@ class _Read:
         """Whether two lines say the same: all but one word, and the same numbers."""
         if self.bare == other.bare:
             return True
+        fewer, more = sorted((len(self.terms), len(other.terms)))
+        if fewer <= _ALIKE * more:
+            return False
         shared = len(self.terms & other.terms)
-        alike = shared > _ALIKE * (len(self.terms) + len(other.terms) - shared)
+        alike = shared > _ALIKE * (fewer + more - shared)
         return alike and find_numbers(self.text) == find_numbers(other.text)
 
 

@@ -224,7 +224,7 @@ def find_fault(
     """
     if about == "companion":
         return ""
-    if not _STORY.search(statement.casefold()) and all(_is_story(statement, each) for each in evidence):
+    if all(_is_story(statement, each) for each in evidence) and not _STORY.search(statement.casefold()):
         return "story"
     sentences = [each.text for each in evidence]
     if any(map(_POISON.search, sentences)):
@@ -256,9 +256,10 @@ def find_fault(
 #: What says of another tells as much of the speaker: "seven minutes quicker than me", 比我大两岁.
 _THAN_THE_SPEAKER = pattern_of(r"\b(?:than|as) (?:me|i|us|mine)\b|[比跟和]我(?!们?[爸妈哥姐弟妹])", re.IGNORECASE)
 #: What was so once, in words, and what shows that a statement says so.
-_BYGONE = pattern_of(
+_BYGONE = Guarded(
+    "used to|at first|formerly|was |原先|从前|起初|当初|原本|本来",
     r"(?<!get )(?<!got )(?<!getting )(?<!am )(?<!i'm )(?<!im )(?<!are )(?<!'re )\bused to (?P<deed>[a-z]+)"
-    r"|\b(?:at first|formerly|was (?:going|meant) to)\b|原先|从前|起初|当初|(?:原本|本来)(?!就|[^，。]{0,4}是)"
+    r"|\b(?:at first|formerly|was (?:going|meant) to)\b|原先|从前|起初|当初|(?:原本|本来)(?!就|[^，。]{0,4}是)",
 )
 _OF_THE_PAST = pattern_of(
     r"\b(?:was|were|had|used|until|former\w*|previous\w*|before|originally|first|once|no longer|stopped|quit|\w{2,}ed)\b|[曾原过前改后]|本来|当初|起初|不再|[没不]|了"
@@ -270,6 +271,8 @@ def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around
 
     It is so again, or something else is, where another clause has words of the statement that this one lacks, or all.
     """
+    if not _BYGONE.may_stand_in(sentence.text.casefold()):
+        return False
     clause = _whole_clause(statement, sentence.text, quoted)
     found = _BYGONE.search(clause.casefold().replace("’", "'"))
     if not found or _OF_THE_PAST.search(statement) or is_denial(clause) or is_denial(statement):
@@ -326,6 +329,8 @@ def is_about_another(evidence: Sentence, around: Around) -> bool:
 def _is_story(statement: str, evidence: Sentence) -> bool:
     """Whether the clause that says it, or one before it, is of a dream or a tale; "I write novels" is of neither."""
     sentence, before = evidence.text.casefold(), evidence.before.casefold()
+    if not (_STORY.may_stand_in(sentence) or _TALE.may_stand_in(before)):
+        return False
     clause = _best_clause(statement, sentence)
     upto = sentence[: sentence.find(clause) + len(clause)]
     tale = _TALE.search(upto)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from functools import lru_cache
 
 from domain.patterns import Guarded, pattern_of
 from facts.cues import stance_of
@@ -11,6 +12,8 @@ from language.calendar import DAY_NAMES, MONTH_NAMES
 from language.sentences import without_quoted
 from language.times import read_times
 
+#: As many statements as a window has.
+_TEXTS_CACHED = 256
 _OWN = pattern_of(
     r"\b(?:I|[Ii]'(?:m|ve|d|ll)|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|[Yy]ou|[Yy]our|[Yy]ours)\b|(?<!自)我|[你您咱]"
 )
@@ -37,6 +40,7 @@ _RELATIVE = Guarded(
 _DATE_BEHIND = pattern_of(r"\s?[,，]?\s?[(（][^()（）]{0,20}\d[^()（）]{0,20}[)）]")
 
 
+@lru_cache(_TEXTS_CACHED)
 def is_in_first_person(statement: str) -> bool:
     """Whether a statement speaks of "me" or "you" outside quoted words: whose it is shows only where it was said.
 

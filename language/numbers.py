@@ -34,7 +34,7 @@ _PARTS = (
     "teen", "ty", "hundred", "thousand", "million", "half", "dozen",
 )  # fmt: skip
 _ENGLISH = Guarded("|".join(_PARTS), rf"\b(?:a )?(?:{_ANY_WORD})(?:[\s-]+(?:and[\s-]+)?(?:{_ANY_WORD}))*\b")
-_DIGITS = pattern_of(r"\d{1,40}(?:,\d{3}){1,12}(?:\.\d{1,40})?|\d{1,40}(?:\.\d{1,40})?")
+_DIGITS = pattern_of(r"\d\d{0,39}(?:,\d{3}){0,12}(?:\.\d{1,40})?")
 _SCALED = Guarded(
     "k|thousand|grand|million|千|万|亿",
     r"(?<!\d)(?P<number>\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,15})?)\s?(?P<scale>[k千万亿]|thousand|grand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])",
@@ -111,7 +111,9 @@ _TWO = Guarded(
     "pair|twin|both|couple|twice|fortnight|too |俩|双胞胎|一对|一双",
     r"\b(?:pair|twins?|both|couple|twice|fortnight|too(?= [a-z]{2,}(?<![us])s\b))\b|俩|双胞胎|一对|一双",
 )
-_EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里", re.IGNORECASE)
+_EVENING = Guarded(
+    "pm|p.m.|noon|evening|night|下午|晚|夜里", r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里"
+)
 
 
 @lru_cache(_TEXTS_CACHED)
@@ -266,7 +268,8 @@ def _fold_case(text: str) -> str:
     if text.isascii():
         return text.casefold()
     plain = unicodedata.normalize("NFKC", text.translate(_NO_DIGITS)).casefold()
-    return _OUNCES.sub(" ", _EACH.sub(" ", _TEN_THOUSAND.sub("万", plain)))
+    plain = _EACH.sub(" ", _TEN_THOUSAND.sub("万", plain) if "w" in plain else plain)
+    return _OUNCES.sub(" ", plain) if "两" in plain else plain
 
 
 def _all_numbers(plain: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from domain.patterns import pattern_of
@@ -21,6 +22,8 @@ UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
+#: The script of this many characters is cached: people use some thousands.
+_CHARACTERS_CACHED = 10_000
 _RUN = pattern_of(f"[{UNSPACED}]+")
 _CHINESE = pattern_of("[\u3400-\u9fff]+")
 _LATIN = pattern_of("[A-Za-z]+")
@@ -94,6 +97,7 @@ def language_of_address(persona: str, before: Sequence[str], text: str) -> Langu
     return Counter(votes).most_common(1)[0][0] if votes else "en"
 
 
+@lru_cache(_CHARACTERS_CACHED)
 def is_unspaced(character: str) -> bool:
     """Whether a character belongs to a script that is written without spaces."""
     return _RUN.match(character) is not None

@@ -563,20 +563,21 @@ def _read_weekday(match: re.Match[str], reference: date) -> _Readings:
     number = next(at for at, name in enumerate(DAY_NAMES) if name.startswith(match["weekday"][:3]))
     which = _group(match, "which")
     ahead = (number - reference.weekday()) % 7
-    back, on = _one_day(reference - timedelta((-ahead) % 7 or 7)), _one_day(reference + timedelta(ahead))
-    of_last_week, of_this_week, of_next_week = (
-        _one_day(_week_of(reference).first + timedelta(number + days)) for days in (-7, 0, 7)
-    )
+    of_this_week = number - reference.weekday()
+    away: tuple[int, ...]
     if which in ("last", "past"):
-        return back, of_last_week
-    if which in ("next", "coming"):
-        coming = _one_day(reference + timedelta(ahead or 7))
-        return (coming, of_next_week) if which == "next" else (coming,)
-    if which == "this":
-        return of_this_week, on
-    if _group(match, "following"):
-        return (_one_day(reference + timedelta((ahead or 7) + 7)),)
-    return (_one_day(back.first - timedelta(7)),) if _group(match, "before_last") else (back, on)
+        away = ahead - 7, of_this_week - 7
+    elif which == "next":
+        away = ahead or 7, of_this_week + 7
+    elif which == "coming":
+        away = (ahead or 7,)
+    elif which == "this":
+        away = of_this_week, ahead
+    elif _group(match, "following"):
+        away = ((ahead or 7) + 7,)
+    else:
+        away = (ahead - 14,) if _group(match, "before_last") else (ahead - 7, ahead)
+    return tuple(_one_day(reference + timedelta(days)) for days in away)
 
 
 def _read_weeks_on(match: re.Match[str], reference: date) -> _Readings:
@@ -878,7 +879,7 @@ _BETWEEN = pattern_of(r"\bbetween\b|之间", re.IGNORECASE)
 _BETWEEN_CLOCK = pattern_of(r"[ ,，的]*(?:at|on|by|around|about|from)?(?: the)?\s*")
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _CLOCK = Guarded(
-    "0|1|2|3|4|5|6|7|8|9|noon|midday|midnight|o'clock| past | to |点|點|时",
+    ":|am|pm|a.m|p.m|noon|midday|midnight|o'clock| past |quarter to |five to |ten to |twenty to |点|點|时",
     rf"(?<![a-z\d:.])(?:(?P<beyond>half past|(?:a )?quarter (?:past|to)|(?<!from )(?:five|ten|twenty(?:[ -]five)?) (?:past|to)) (?P<h3>{_HOUR})(?! (?:years?|o'clock|days|weeks|months|hours|minutes)\b)|(?P<h1>\d{{1,2}})(?:[:.](?P<m1>\d\d))? ?(?P<mark>[ap]\.?m\b\.?)"
     rf"|(?P<h2>\d{{1,2}}):(?P<m2>\d\d)(?!:?\d)|(?P<h4>{_HOUR}) o'clock|(?P<word>noon|midday|midnight))"
     rf"|(?:(?P<zh_part>{_ZH_PARTS})|(?<=\x00)(?!一[点點](?![钟半整刻三\d]))|(?=[\d{_HAN}两]{{1,3}}[点點](?:钟|半|整|[一三]刻|[一二三四五]十[一二三四五六七八九]?分?(?![{_HAN}\d个])|[0-5]\d分?(?!\d))))"
@@ -925,7 +926,7 @@ def _rule(
     certain: bool = True,
 ) -> _Rule:
     parts = needs.split("|") if isinstance(needs, str) else needs
-    also = _UNITS if _AMOUNT in pattern else _ZH_UNITS if _ZH_AMOUNT in pattern else ()
+    also: Sequence[str] = _UNITS if _AMOUNT in pattern else _ZH_UNITS if _ZH_AMOUNT in pattern else ()
     also = "0123456789" if kind == "day of month" and pattern.isascii() else also
     return _Rule(frozenset(parts), frozenset(also), pattern_of(pattern), read, kind, certain)
 

@@ -34,7 +34,7 @@ _PIECE = pattern_of(
     rf"(?P<unspaced>[{UNSPACED}]+)"
     r"|(?P<number>\d+(?:[.,]\d+)*)(?P<ordinal>(?:st|nd|rd|th)(?![^\W\d]))?"
     r"|(?P<code>[a-z](?:\+\+|\#))"
-    rf"|(?P<word>(?:(?![{UNSPACED}])[^\W\d])(?:(?![{UNSPACED}])[\w{_MARKS}]|['’](?=[^\W\d_]))*)"
+    rf"|(?P<word>[^\W\d{UNSPACED}](?:[^\W{UNSPACED}]|[{_MARKS}]|['’](?=[^\W\d_]))*)"
 )
 #: The same where there are no other letters than those of ASCII, in half the time.
 _PLAIN_PIECE = pattern_of(

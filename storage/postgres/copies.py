@@ -16,56 +16,41 @@ from typing import Any, NamedTuple
 
 from storage.engine import Row
 
-#: The key and the columns of each table that is here, and what is looked up by an index; without a key all of it is
-#: brought again when any of it changes.
-_TABLES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+#: The columns of each table that is here, the key first, and what else is looked up by an index.
+_TABLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "conversation": (
-        "seq",
         "seq, text_id, session_id, timestamp, role, text, round, finish, compacted, stored_at, position, hidden,"
-        " quoted, demo, speaker, undated",
+        " quoted, demo, speaker, undated, chapter",
         ("text_id", "session_id, position"),
     ),
-    "session": ("number", "number, session_id, position, client", ("session_id",)),
-    "summary": (
-        "seq",
-        "seq, text_id, session_id, timestamp, summary, upto_round, stored_at",
-        ("text_id", "session_id"),
-    ),
-    "note": ("seq", "seq, text_id, topic, importance", ()),
+    "session": ("number, session_id, position, client, chapter", ("session_id",)),
+    "chapter": ("seq, text_id, session_id, height, parent, text, stored_at", ()),
+    "summary": ("seq, text_id, session_id, timestamp, summary, upto_round, stored_at", ("text_id", "session_id")),
+    "note": ("seq, text_id, topic, importance", ()),
     "fact": (
-        "seq",
         "seq, text_id, session_id, text, note, window_id, subject, attribute, value, slot_subject, slot_attribute,"
         " single, about, stance, said, keywords, persons, entities, location, start_day, end_day, learned_as, since,"
         " until, replaced_by, corrected, doubtful_since, kept, decided, seen, verified",
         ("text_id", "slot_subject, slot_attribute"),
     ),
-    "fact_message": ("fact", "fact, message, quote_start, quote_end", ("fact", "message")),
-    "fact_event": ("seq", "seq, fact, what, moment, by_fact", ()),
-    "archived_memory": ("", "text_id", ("text_id",)),
+    "fact_message": ("fact, message, quote_start, quote_end", ("fact", "message")),
+    "fact_event": ("seq, fact, what, moment, by_fact", ()),
+    "archived_memory": ("text_id", ("text_id",)),
 }
-#: Messages that are brought at once, and after how many changes everything is brought again.
+#: Messages that are brought at once, and how many changes are kept: after more, everything is brought again.
 _AT_ONCE, MOST_CHANGES = 10_000, 5_000
-_HEAD = (
-    "SELECT '', json_build_array((SELECT max(person) FROM person), (SELECT coalesce(max(number), 0) FROM change),"
-    " (SELECT value FROM meta WHERE key = 'fadings'))::text"
-)
-_ROW = " UNION ALL SELECT '{0}', json_build_array({1})::text FROM {0}"
-_CHANGED = "(SELECT key::bigint FROM change WHERE place = '{0}' AND number > ?)"
-_SAID = (
-    f" UNION ALL (SELECT 'said', json_build_array({_TABLES['conversation'][1]})::text FROM conversation"
+_SHOWN = {name: columns for name, (columns, _) in _TABLES.items()}
+#: Of a row that changed its key and what is there now, without a key all of a table; and messages by their numbers.
+_QUERY = (
+    "SELECT '', json_build_array((SELECT max(person) FROM person), (SELECT min(number) FROM change),"
+    " (SELECT max(number) FROM change), (SELECT value FROM meta WHERE key = 'fadings'))::text"
+    " UNION ALL SELECT place, json_build_array(key, rows_now(place, CAST(? AS json) ->> place, key))::text FROM {}"
+    f" UNION ALL (SELECT 'said', json_build_array({_SHOWN['conversation']})::text FROM conversation"
     f" WHERE seq > ? ORDER BY seq LIMIT {_AT_ONCE})"
 )
-_ALL = _HEAD + "".join(_ROW.format(name, one[1]) for name, one in _TABLES.items() if name != "conversation") + _SAID
-_NEW = (
-    f"{_HEAD} UNION ALL (SELECT 'change', json_build_array(place, key)::text FROM change WHERE number > ?"
-    f" ORDER BY number LIMIT {MOST_CHANGES})"
-    + "".join(
-        _ROW.format(name, columns)
-        + (f" WHERE {key} = ANY(ARRAY{_CHANGED})" if key else f" WHERE EXISTS {_CHANGED}").format(name)
-        for name, (key, columns, _) in _TABLES.items()
-    )
-    + _SAID
-)
+_NEW = _QUERY.format(f"(SELECT DISTINCT place, key FROM change WHERE number > ? LIMIT {MOST_CHANGES}) AS changed")
+_ALL = _QUERY.format("(SELECT place, NULL AS key FROM json_object_keys(CAST(? AS json)) AS place) AS every")
+_COLUMNS, _WHOLE = (json.dumps({name: _SHOWN[name] for name in names}) for names in (_SHOWN, [*_SHOWN][1:]))
 
 
 class UpTo(NamedTuple):
@@ -86,9 +71,9 @@ class RowCopy:
         self._rows = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._rows.row_factory = sqlite3.Row
         self._rows.execute("PRAGMA secure_delete=ON")
-        for name, (key, columns, indexes) in _TABLES.items():
-            is_unique = key and key not in indexes
-            made = columns.replace(key, f"{key} INTEGER PRIMARY KEY", 1) if is_unique else columns
+        for name, (columns, indexes) in _TABLES.items():
+            is_unique = columns.split(",")[0] not in indexes
+            made = columns.replace(",", " INTEGER PRIMARY KEY,", 1) if is_unique else columns
             self._rows.execute(f"CREATE TABLE {name} ({made})")
             for at, index in enumerate(indexes):
                 self._rows.execute(f"CREATE INDEX {name}_{at} ON {name} ({index})")
@@ -114,39 +99,36 @@ class RowCopy:
         """All rows of one query."""
         given = [json.dumps(one) if isinstance(one, list) else one for one in values]
         with self._lock:
-            return list(self._rows.execute(sql, given))  # type: ignore[arg-type]
+            return list(self._rows.execute(sql, given))
 
-    def what_is_new(self, upto: UpTo) -> tuple[str, list[int]]:
+    def what_is_new(self, upto: UpTo) -> tuple[str, tuple[object, ...]]:
         """The query for what is not here yet, with its values."""
         if upto.change < 0:
-            return _ALL, [upto.message]
-        return _NEW, [upto.change] * (len(_TABLES) + 1) + [upto.message]
+            return _ALL, (_COLUMNS, _WHOLE, upto.message)
+        return _NEW, (_COLUMNS, upto.change, upto.message)
 
     def take(self, upto: UpTo, rows: Sequence[Row]) -> bool | None:
         """Put in what that query found; False where there is more to be found, None where the person is gone."""
         found = defaultdict[str, list[Any]](list)
         for name, row in rows:
             found[name].append(json.loads(row))
-        (((person, change, generation),), said) = found.pop(""), found.pop("said", [])
+        ((person, oldest, change, generation),), said = found.pop(""), found.pop("said", [])
         if person is None:
             return None
+        changed = [(name, *row) for name, each in found.items() for row in each]
         with self._lock:
             if upto != self.upto:
                 return False  # another thread was first
-            changes = found.pop("change", [])
-            if len(changes) == MOST_CHANGES or (upto.change >= 0 and generation != upto.generation):
-                for name in _TABLES:
-                    self._rows.execute(f"DELETE FROM {name}")
-                self.upto = UpTo()
-                return False
+            self.upto = UpTo(change or 0, said[-1][0] if said else upto.message, generation)
+            # Without a change that is known already others may be missing.
+            is_whole = (oldest or 0) <= upto.change and len(changed) < MOST_CHANGES
+            if upto.change >= 0 and not (is_whole and generation == upto.generation):
+                self.upto, changed, said = UpTo(), [(name, None, None) for name in _TABLES], []
             self._rows.execute("BEGIN")
-            for name, key in changes:
-                known = _TABLES[name][0]
-                self._rows.execute(f"DELETE FROM {name}" + (f" WHERE {known} = {int(key)}" if known else ""))
-            found["conversation"] += said
-            for name, new in found.items():
-                marks = ", ".join("?" * len(_TABLES[name][1].split(",")))
-                self._rows.executemany(f"INSERT OR REPLACE INTO {name} VALUES ({marks})", new)
+            for name, key, now in (*changed, ("conversation", "0", said)):
+                columns = _SHOWN[name].split(", ")
+                self._rows.execute(f"DELETE FROM {name}" + (f" WHERE {columns[0]} = {key}" if key else ""))
+                marks = ", ".join("?" * len(columns))
+                self._rows.executemany(f"INSERT OR REPLACE INTO {name} VALUES ({marks})", now or ())
             self._rows.execute("COMMIT")
-            self.upto = UpTo(change, said[-1][0] if said else upto.message, generation)
-        return len(said) < _AT_ONCE
+            return len(said) < _AT_ONCE and self.upto.change >= 0

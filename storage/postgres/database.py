@@ -340,7 +340,7 @@ class Server:
         def remove_rows(connection: psycopg.Connection[ServedRow]) -> None:
             with connection.transaction():
                 connection.execute(_SET + _LIMITS, [str(number)])
-                connection.execute(_TAKE)  # who writes ends first, and none begins
+                connection.execute(_TAKE.encode())  # who writes ends first, and none begins
                 found = [str(row[0]) for row in connection.execute(_TABLES).fetchall()]
                 for table in sorted(found, key=_place_of):
                     connection.execute(f"DELETE FROM {table} WHERE person = {number}".encode())
@@ -567,7 +567,7 @@ class PostgresDatabase:
             opened = Transaction(self)
             self._writing = written = _Write(threading.get_ident(), opened)
             written.queue += [(b"BEGIN", ()), (_SET + _LIMITS, [self._number])]
-            written.queue += [self._translate(_TAKE, ()), self._translate(_LOADED, ())]
+            written.queue += [self._translate(one, ()) for one in (_TAKE, _LOADED)]
             try:
                 with as_ours(self._server.address):
                     for check in self._checks:

@@ -841,12 +841,20 @@ BEGIN
     INSERT INTO change (place, key) VALUES (TG_TABLE_NAME, to_jsonb(coalesce(NEW, OLD)) ->> TG_ARGV[0]);
     RETURN NULL;
 END $$;
+CREATE FUNCTION rows_now(place text, columns text, key text) RETURNS json STABLE LANGUAGE plpgsql AS $$
+DECLARE found json;
+BEGIN
+    EXECUTE format('SELECT json_agg(json_build_array(%s)) FROM %I', columns, place)
+        || coalesce(format(' WHERE %I = ', split_part(columns, ',', 1)) || key, '') INTO found;
+    RETURN found;
+END $$;
 DO $$
 DECLARE found record;
 BEGIN
     FOR found IN SELECT * FROM (VALUES ('conversation', 'DELETE OR UPDATE', 'seq'), ('summary', '', 'seq'),
-        ('session', 'INSERT OR DELETE OR UPDATE OF position, client', 'number'), ('note', '', 'seq'), ('fact', '', 'seq'),
-        ('fact_message', '', 'fact'), ('fact_event', '', 'seq'), ('archived_memory', '', '')) AS t (place, act, key) LOOP
+        ('session', 'INSERT OR DELETE OR UPDATE OF position, client, chapter', 'number'), ('chapter', '', 'seq'),
+        ('note', '', 'seq'), ('fact', '', 'seq'), ('fact_message', '', 'fact'), ('fact_event', '', 'seq'),
+        ('archived_memory', '', '')) AS t (place, act, key) LOOP
         EXECUTE format('CREATE TRIGGER note_change AFTER %s ON %I FOR EACH ROW EXECUTE FUNCTION note_change(%L)',
             coalesce(nullif(found.act, ''), 'INSERT OR DELETE OR UPDATE'), found.place, found.key);
     END LOOP;

@@ -25,7 +25,13 @@ GUARDED = {
     for name, one in vars(module).items()
     if isinstance(one, Guarded)
 }
-GUARDED |= {"LUNAR_DAY": times.LUNAR_DAY, "_COUNTED_NAMES": figures._COUNTED_NAMES, "_UNTIL": checking._UNTIL}
+GUARDED |= {
+    "LUNAR_DAY": times.LUNAR_DAY,
+    "_CLOCK": times._CLOCK,
+    "_COUNTED_NAMES": figures._COUNTED_NAMES,
+    "_UNTIL": checking._UNTIL,
+}
+GUARDED |= {f"ages {name}": one for name, one in vars(ages).items() if isinstance(one, Guarded)}
 GUARDED |= {f"age {number}": one for number, (one, _) in enumerate((*ages._ENGLISH, *ages._CHINESE))}
 _FORMS = (forget_forms.CLEAR, forget_forms.LIKELY, forget_forms.HAN_CLEAR, forget_forms.HAN_LIKELY)
 GUARDED |= {f"form {number}": one for number, one in enumerate(one for forms in _FORMS for one in forms)}

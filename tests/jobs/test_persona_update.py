@@ -278,6 +278,33 @@ def test_an_end_that_was_told_later_reaches_the_persona_with_the_day_of_it(opene
     assert [one["known"][0]["ends"] for one in told if "known" in one] == ["Tom is the user's partner."]
 
 
+@pytest.mark.parametrize(
+    ("lives", "climbs", "moves", "doubtful"),
+    [
+        ("I live in Lyon.", "I climb at the harbour in Lyon.", "I live in Oslo now.", "climbs at the harbour"),
+        ("我住在里昂。", "我在里昂的码头攀岩。", "我现在住在奥斯陆。", "在码头攀岩"),
+    ],
+    ids=["en", "zh"],
+)
+@pytest.mark.parametrize("form", ['"verdict": "changes", "known": 2, "doubts": 3', '"verdict": "doubts", "known": [3]'])
+def test_what_is_only_put_in_doubt_is_shown_as_doubted_and_not_as_changed(
+    opened, mind, clock, lives, climbs, moves, doubtful, form
+):
+    subject, home_is, place = ("the user", "home", "tuesdays") if lives.isascii() else ("用户", "住处", "星期二")
+    before, after = ("Lyon", "Oslo") if lives.isascii() else ("里昂", "奥斯陆")
+    stated = [one.replace("I ", "The user ").replace("我", "用户") for one in (lives, climbs, moves)]
+    known = (stated[0], subject, home_is, before), (stated[1], subject, place, doubtful)
+    mind.answers("notes", noted(*known), noted((stated[2], subject, home_is, after)))
+    mind.answers("compare", f'{{"verdicts": [{{"new": 1, {form}}}]}}')
+    with opened() as home:
+        saved(home, f"{lives} {climbs}")
+        clock.pass_by(days=20)
+        saved(home, moves)
+        (moved,) = [one for one in records(mind.asked("user")[-1]) if "fact" in one]
+        done = {next(iter(one.items())) for one in moved["known"]}
+        assert done == {("changes", stated[0]), ("doubts", stated[1])}
+
+
 def test_a_line_that_no_operation_touched_says_in_the_next_prompt_what_became_of_it(opened, mind, server):
     mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo", messages=[3]))
     mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 2}]}')

@@ -481,6 +481,24 @@ def test_what_was_said_since_is_taken_back_before_a_decision(asked: Callable[...
         assert [fact.kept for fact in memory.facts.with_ids(["bergen"])] == [True]
 
 
+@pytest.mark.parametrize(
+    ("language", "row"),
+    [
+        ("en", "only quoted; not believed: not in the words 2, another number 1"),
+        ("zh", "没有采信：原话里没有 2, 数字对不上 1"),
+    ],
+)
+def test_a_check_says_how_many_drafts_were_not_believed_and_why(tmp_path: Path, language: str, row: str) -> None:
+    with opened(tmp_path) as memory:
+        spoken = told(memory, "I live in Oslo.", "Oh!", "2026-05-02T19:00:00+00:00")
+        rejected = {"unsupported": 2, "number": 1}
+        assert memory.fact_log.learn(
+            Learned(window_of(spoken), (), (new_fact("oslo", spoken, note=""),), rejected=rejected)
+        )
+    (tmp_path / "env").touch(0o600)
+    assert row in run(tmp_path, "--env-file", str(tmp_path / "env"), "--check", LANGUAGE=language).out
+
+
 # -- saving
 
 
