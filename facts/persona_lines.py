@@ -667,7 +667,7 @@ class _Words:
         for term in telling_terms(part) - neutral - self._terms:
             if not is_unspaced(term[-1]) and not find_numbers(term) and not is_named_in(term, self._plain):
                 yield term
-        plain = normalize_text(part)
+        plain = "" if part.isascii() else normalize_text(part)
         for at, character in enumerate(plain):
             if not is_unspaced(character) or character in _EMPTY or find_numbers(character):
                 continue
@@ -708,6 +708,8 @@ def _swaps_names(text: str, evidence: _Evidence, names: Names) -> bool:
     statement = evidence.says.partition("\n")[0]
     known = {evidence.fact.subject, *evidence.fact.persons, *latin_names(f"{text}\n{statement}")} - {""}
     there = _places_of_names(statement, known, names)
+    if len(there) < 2:
+        return False
     for part in _STATEMENTS.split(text):
         here = _places_of_names(part, known, names)
         for first, second in permutations(here.keys() & there.keys(), 2):
