@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from threading import RLock
 
 from conversation import Conversation, LastTurn, TurnSteps
@@ -111,9 +112,12 @@ class Companion:
         """Whether something is done for it in the background."""
         return self.maintenance.busy
 
-    def begin(self) -> None:
-        """Start what may take time after opening: the index, an unfinished erasure, and due maintenance."""
-        self.maintenance.start(self.memory.start)
+    def begin(self, *, ahead: bool = True) -> None:
+        """Start what may take time after opening: the index, an unfinished erasure, and due maintenance.
+
+        Not ``ahead``: the index only once it is needed.
+        """
+        self.maintenance.start(partial(self.memory.start, ahead=ahead))
 
     def close(self, patience: float) -> None:
         """Close everything; background work is cancelled, and continues at the next opening.

@@ -153,6 +153,8 @@ class Memory:
         self._workers = around.workers
         self._closed = False
         self._search: _Search | None = None
+        #: Whether the index is to be started once a text waits for its vector.
+        self._starts_index = False
         self._opening = Lock()
         make_private_folder(folder)
         self._clock = clock
@@ -210,17 +212,21 @@ class Memory:
         external = (self.external,) if self.external else ()
         return _Search(vectors, index, own, Retriever(own, *external, ArchivedMemories(self._of)))
 
-    def start(self) -> None:
+    def start(self, *, ahead: bool = True) -> None:
         """Start the indexes and finish an interrupted erasure, after the prompt is shown.
 
+        Not ``ahead``: the index of our own texts only once one waits for its vector or something is searched for.
         May run in its own thread; ``close`` ends it, and the next start goes on.
         """
         if self.external:
             self.external.start()
         try:
-            self.index.start()
+            self._starts_index = not ahead
+            if ahead or self._of.index.embeddings.waiting(1):
+                self.index.start()
             self.erasure.finish()
-            self._opened_search().own.warm()
+            if ahead:
+                self._opened_search().own.warm()
         except errors.StorageError:
             if not self._closed:
                 raise
@@ -550,5 +556,8 @@ class Memory:
 
     def _update_index(self, done: Commit) -> None:
         """The index follows each commit; one that is not open yet is compared with the database when it is opened."""
+        if self._starts_index and "vectors" in done.follows and not done.removed:
+            self._starts_index = False
+            self.index.start()
         if self._search and "vectors" in done.follows:
             self._search.index.drop(done.removed) if done.removed else self._search.index.wake()

@@ -107,6 +107,8 @@ class People:
         self.llm, self.settings, self.clock = llm, llm.settings, llm.clock
         self.registry = registry
         self.new_id = new_id
+        #: Whether what is heavy was loaded; else whoever needs it first loads it.
+        self._prepared = False
         self.index_workers = Workers("old-friend-index", _INDEX_THREADS, _LINGER)
         self._meeting = ThreadPoolExecutor(_MEETING, "old-friend-meeting")
         self.scheduler = Scheduler(_MODEL_THREADS, _LINGER, _AT_ONCE)
@@ -136,6 +138,7 @@ class People:
         """Load what is heavy, a second or two; without this, the first person waits for it."""
         from storage.vectors import lance
 
+        self._prepared = True
         lance.load()
         import_module("openai.resources.chat.completions")
         with suppress(EmbeddingError):  # recall goes on by words, and says so
@@ -379,7 +382,7 @@ class People:
             opened = self._open_companion(*place.key)
             with self._changed:
                 place.companion = opened
-            opened.begin()
+            opened.begin(ahead=self._prepared)
             return opened
 
     def _open_companion(self, person: str, number: int | None) -> Companion:

@@ -296,7 +296,8 @@ class Learned:
 class LineEvidence:
     """A persona line written by the program, and the text_ids of its messages, never empty.
 
-    ``date`` is the day it is about. Lines written by a person have no evidence.
+    ``date`` is the day it is about, or on which it was asked about as past in part. Lines written by a person have no
+    evidence.
     """
 
     line: str

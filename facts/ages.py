@@ -30,8 +30,8 @@ _OLD = r"(?:[ -]years?[ -]old|[ -]year[ -]old)"
 _END = r"(?=[\s,.;!?)]|$)"
 #: Where a text states an age: "I'm 34", "Pickle is fifteen", "Birgit, 71,", "aged 6", 三十二岁.
 _TELLS = Guarded(
-    "i'm|i am|is|he's|she's|it's|are|age|turn|been|,|old|岁",
-    r"\b(?:i'm|i am|is|he's|she's|it's|are|aged|age|turned|turns|turning|been|age of)\s+(?:now |only |about |just )?"
+    "im|i'm|i am|is|he's|hes|she's|shes|it's|are|age|turn|been|,|old|岁",
+    r"\b(?:i'?m|i am|is|he'?s|she'?s|it's|are|aged|age|turned|turns|turning|been|age of)\s+(?:now |only |about |just )?"
     rf"(?P<be>{_WORD}){_END}"
     rf"|(?<=[a-z]),\s(?P<comma>{_WORD})(?=[\s,.;!?)]|$)|\b(?P<old>{_WORD}){_OLD}\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
     any_case=True,

@@ -23,10 +23,13 @@ from facts.evidence import SpokenWindow
 from facts.slots import COMPANION, PERSON, Names, normalize_text, slot_of
 from facts.spans import is_pasted, locate_quote, shown_quotes
 from language.references import begins_with_pronoun, resolve_references, says_what_it_means
+from language.sentences import sentence_spans
 from language.words import names_in
 
 #: The most inferences of one window, and of one memory.
 _MOST_INFERRED, MOST_INFERRED_IN_ALL = 2, 20
+#: So many messages before quoted words may name what these mean.
+_LOOK_BACK = 4
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 
 
@@ -96,10 +99,26 @@ def believe(checked: CheckedNotes, answers: Mapping[str, Answer], spoken: Spoken
 
 def _believe_fact(fact: NewFact, answer: Answer | None, spoken: Spoken) -> NewFact:
     quotes = shown_quotes(fact.quotes, spoken.in_order)
+    basis: Basis = "verified" if answer == "yes" and may_be_verified(fact) else "quoted"
+    quotes = _with_what_they_mean(quotes, spoken.in_order) if quotes and basis == "quoted" else quotes
     quoted = {one.message for one in quotes}
     messages = tuple(one.text_id for one in spoken.in_order if one.text_id in quoted or one.text_id in fact.messages)
-    basis: Basis = "verified" if answer == "yes" and may_be_verified(fact) else "quoted"
     return replace(fact, quotes=quotes, messages=messages, basis=basis)
+
+
+def _with_what_they_mean(quotes: tuple[Quote, ...], messages: Sequence[Message]) -> tuple[Quote, ...]:
+    """Words to show with the nearest sentence before them that names whom or what a pronoun in them means, if any."""
+    first, said = quotes[0], " ".join(one.words for one in quotes)
+    at = next(place for place, one in enumerate(messages) if one.text_id == first.message)
+    for message in () if says_what_it_means(said) else reversed(messages[max(0, at - _LOOK_BACK) : at + 1]):
+        own = message is messages[at]
+        spans = [(start, end) for start, end in sentence_spans(message.words) if not own or end <= first.start]
+        for start, end in reversed(spans if not message.hidden else ()):
+            names = Quote(message.text_id, start, end, message.words[start:end], message.role, message.speaker)
+            if says_what_it_means(f"{names.words} {said}") and not is_pasted(names, message.words):
+                whole = replace(first, start=start, words=message.words[start : first.end])
+                return (whole, *quotes[1:]) if own else (names, *quotes)
+    return quotes
 
 
 def may_be_verified(fact: NewFact) -> bool:

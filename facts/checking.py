@@ -27,6 +27,7 @@ from facts.evidence import (
     Source,
     SpokenWindow,
     TextFigures,
+    asserts_what_is_denied,
     best_sentences,
     in_order,
     is_reversed,
@@ -61,6 +62,7 @@ _UNTIL = Guarded(
     r"\b(?:until|till|by|before) (?:the )?[^,.;]*|(?:^|(?<=[，。；]))[^，。；]*?(?:之?前|为止|截止)(?=[，。；的]|$)",
     any_case=True,
 )
+_ONLY_NAMES = pattern_of(r"(?:the|my|our|that|this) (?:\w+ )?\w+", re.IGNORECASE)
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
 #: That somebody asks whoever is named behind it; and words of asking in a question, which is then of asking others.
@@ -402,8 +404,11 @@ class _Checking:
         confirmed = {one.message.text_id for one in answered} & {quote.message for quote in claim.quotes}
         if claim.value and not confirmed and self._is_unheard(claim, sources):
             return "value", claim.stance
-        if is_reversed(claim.text, wanted, best, (*sources, *answered)) or self._window.is_denied(
-            claim.text, wanted, sources
+        said = (*sources, *answered)
+        if (
+            is_reversed(claim.text, wanted, best, said)
+            or self._window.is_denied(claim.text, wanted, sources)
+            or asserts_what_is_denied(claim.text, quoted, said)
         ):
             return "polarity", claim.stance
         others = [name for name in self._find_people(claim) if name not in self._own]
@@ -586,8 +591,10 @@ def _stance_in(attribute: str, basis: _Basis) -> Stance:
 
 
 def _quoted_sentences(quotes: Iterable[Quote], sources: Iterable[Source]) -> tuple[Sentence, ...]:
-    """The sentences of the person with some quoted words."""
-    spans = {quote.message: (quote.start, quote.end) for quote in quotes}
+    """The sentences of the person with some quoted words; what these only name, "the leeds job", says nothing of it."""
+    quotes = [*quotes]
+    telling = [one for one in quotes if one.role == "user" and not _ONLY_NAMES.fullmatch(one.words)] or quotes
+    spans = {quote.message: (quote.start, quote.end) for quote in telling}
     found = []
     for source in sources:
         if source.spoken_by_person and source.message.text_id in spans:

@@ -117,7 +117,7 @@ def compare_facts(
     verdicts: Sequence[VerdictDraft] = (),
     doubts: Sequence[DoubtDraft] = (),
 ) -> Outcome:
-    """What the new facts change. Verdicts number ``new`` and ``shown`` from 1.
+    """What the new facts change. Verdicts name ``new`` and ``shown`` by their places, from 1.
 
     ``known`` are all known facts of the slots of ``new``, past ones too, and current ones of their subjects; with no
     verdicts the slots alone decide.

@@ -27,6 +27,7 @@ _TAG = pattern_of(
 _ASKS = pattern_of(r"[?？][\"”’」』)）]*$")
 _ASKS_HAN = pattern_of(
     r"(?:吗|什么来着|怎么说的来着|(?:^|[，。！])[^，。！]{0,4}呢|[什谁哪怎几多][^，。！]*呢)[。！]*$"
+    r"|你(?:说|觉得)[^，。！]{0,16}([\u4e00-\u9fff])[不没]\1[^，。！]*$"
 )
 
 
@@ -193,10 +194,10 @@ _DENIES = Guarded(
 )
 #: Words for an end or a lack, with or without "not".
 _ENDS = Guarded(
-    "stop|quit|gave|give|over|off|cancel|without|die|dead|left|leav|hate|dislik|refus|avoid|free|lack|lost|forbid|fail|end|sold|broke|split|hardly|secret|instead|unable|beyond|dread|unnoticed|straight|戒|停|离|死|黄|忌|缺|少|免|辞|裁|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以",
+    "stop|quit|gave|give|over|off|cancel|without|die|dead|left|leav|hate|dislik|refus|avoid|free|lack|lost|forbid|fail|end|sold|broke|split|hardly|secret|instead|unable|beyond|dread|unnoticed|straight|戒|停|离|死|黄|忌|缺|少|免|辞|裁|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以|没事",
     r"\b(?:stop(?:s|ped)?|quit|g[ai]ve(?:n|s)? up|over|off|cancel\w*|without|died?|dead|left|leav\w+|hat(?:e|es|ed)|dislik\w+"
     r"|refus\w+|avoid\w*|free|lack\w*|lost|forbid\w*|fail\w*|ended?|sold|broken? up|split|hardly|secret|instead|unable|beyond"
-    r"|dread\w*|unnoticed|straight)\b|[戒停离死黄忌缺少免辞裁]|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以",
+    r"|dread\w*|unnoticed|straight)\b|[戒停离死黄忌缺少免辞裁]|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以|没事",
 )
 
 
@@ -243,6 +244,22 @@ def denied_part(clause: str) -> str:
     ended = _ENDED.search(plain)
     behind = plain[found.end() :] if found and not ended else ""
     return (behind.strip() and behind) or (plain if found or ended else "")
+
+
+#: What is denied in Chinese stands right behind the denial.
+_DENIED = pattern_of(
+    r"(?<![要差了好是对能可行])(?:没有?|不|别)(?:[让给用能会敢想要肯再太是被去来跟和]|怎么){0,2}([\u4e00-\u9fff]{2})"
+)
+
+
+def denied_words(text: str) -> tuple[str, ...]:
+    """The two characters behind each denial of a Chinese text, without those that it asserts, too.
+
+    >>> denied_words("大夫没让吃药"), denied_words("从没电梯的搬到有电梯的")
+    (('吃药',), ())
+    """
+    rest = _DENIED.sub(" ", text)
+    return tuple(one for one in _DENIED.findall(text) if one not in rest) if is_denial(text) else ()
 
 
 #: Phrases that give one's own name.

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from domain.facts import About, MemoryType, Stance
@@ -90,7 +90,7 @@ class NoteDraft:
 
 @dataclass(frozen=True, slots=True)
 class VerdictDraft:
-    """What a new fact does to a known one, as returned by the model; both by their numbers in the prompt."""
+    """What a new fact does to a known one, as returned by the model; each by its place among its own, from 1."""
 
     new: int
     known: int
@@ -173,8 +173,11 @@ def _read_open(value: object) -> str:
     return kind + "!" * bool(kind and re.search("[!！]", line_of(value)))
 
 
-def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
-    """The verdicts of a reply, and the facts it doubts."""
+def read_comparison(reply: str, new: int, finish: str = "stop") -> ComparisonRead:
+    """The verdicts of a reply, and the facts it doubts. In it the numbers of known facts follow those of the ``new``.
+
+    A known fact by the number of a new one is no. 0, which is none.
+    """
     found = read_entries(reply, finish, "verdicts", "comparisons", "results", "items")
     rejected: Counter[str] = Counter()
     rows = [value for value, cut in _with_cut(found) if not cut]
@@ -183,8 +186,8 @@ def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
     verdicts = [verdict for row in rows if _is_verdict(row) for verdict in _read_verdicts(row)]
     rejected["shape"] += verdicts.count(None)
     return ComparisonRead(
-        tuple(verdict for verdict in verdicts if verdict),
-        tuple(_read_doubts(rows, doubts)),
+        tuple(replace(verdict, known=max(0, verdict.known - new)) for verdict in verdicts if verdict),
+        tuple(replace(doubt, known=max(0, doubt.known - new)) for doubt in _read_doubts(rows, doubts)),
         +rejected,
         found.understood,
     )
@@ -374,7 +377,7 @@ def _read_triple(row: object) -> tuple[str, ...]:
 
 
 def _is_verdict(row: object) -> bool:
-    return isinstance(row, Mapping) and "verdict" in row
+    return isinstance(row, Mapping) and "verdict" in row and not _is_doubt(row)
 
 
 def _read_verdicts(row: object) -> Iterable[VerdictDraft | None]:
@@ -405,9 +408,15 @@ def _read_doubts(rows: Iterable[object], listed: Iterable[object]) -> Iterable[D
         elif not isinstance(row, Mapping):
             yield from (DoubtDraft(known, 0) for known in handles_of(row))
     for row in rows:
-        if isinstance(row, Mapping) and "doubts" in row:
+        if isinstance(row, Mapping) and ("doubts" in row or _is_doubt(row)):
             because = handles_of(first_of(row, "new", "fact", "new_fact"))
-            yield from (DoubtDraft(known, because[0] if because else 0) for known in handles_of(row["doubts"]))
+            doubted = handles_of(row["doubts"] if "doubts" in row else row.get("known"))
+            yield from (DoubtDraft(known, because[0] if because else 0) for known in doubted)
+
+
+def _is_doubt(row: Mapping[str, object]) -> bool:
+    """Whether a row calls its doubt a verdict."""
+    return line_of(row.get("verdict")).casefold() in ("doubts", "doubt")
 
 
 def _letters_only(text: str) -> str:

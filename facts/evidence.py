@@ -24,6 +24,7 @@ from facts.cues import (
     asks_openly,
     begins_with_no,
     denied_part,
+    denied_words,
     ends_or_denies,
     governed_part,
     is_agreement,
@@ -189,12 +190,17 @@ class TextFigures:
     def clock_times(self) -> frozenset[time]:
         """The times of day in it, also bare hours and so many minutes away; one before noon may mean the afternoon."""
         found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
-        lengths = "，".join(each[0] for each in _IN_MINUTES.all_in(self.text.casefold())) if found else ""
-        if lengths:
-            minutes = [int(each) for each in find_numbers(lengths) if each.isdecimal() and int(each) < 60]
-            moments = [datetime.combine(self._written, at) for at in found]
-            found |= {(at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one)}
+        found |= self.times_away(found)
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
+
+    def times_away(self, found: frozenset[time]) -> frozenset[time]:
+        """The times of day that are so many minutes from these as it says."""
+        lengths = "，".join(each[0] for each in _IN_MINUTES.all_in(self.text.casefold())) if found else ""
+        minutes = [int(each) for each in find_numbers(lengths) if each.isdecimal() and int(each) < 60]
+        moments = [datetime.combine(self._written, at) for at in found]
+        return frozenset(
+            (at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one)
+        )
 
     @cached_property
     def likely_times(self) -> frozenset[time]:
@@ -286,7 +292,7 @@ class TextFigures:
 
 #: What has not happened yet: there "on Friday" is the next one.
 _AHEAD = pattern_of(
-    r"\b(?:will|'ll|going to|gonna|tomorrow|tonight|next|until|till|by|starts?|plan\w*|book(?:ed|ing)|appointment"
+    r"\b(?:will|'ll|going to|gonna|tomorrow|tonight|next|until|till?|by|starts?|plan\w*|book(?:ed|ing)|appointment"
     r"|meeting|deadline|due|want|see you|let's|hope|(?<!had )(?:a|another) free)\b"
     r"|[要会]|空出来|空了|打算|准备|计划|约|之前|开始|到时|预约|截止|安排|希望",
     re.IGNORECASE,
@@ -547,8 +553,17 @@ class SpokenWindow:
             return True
         last = sources[-1].place if sources else 0
         nearest = (*self._sources[last::-1], *self._sources[last + 1 :])
-        others = (each for each in nearest if not each.barred and (each.spoken_by_person or of_companion))
+        others = (
+            each
+            for each in nearest
+            if not each.barred and (each.spoken_by_person or of_companion or self._is_taken_up(each))
+        )
         return next((other for other in others if is_named_in(wanted, other.words)), None)
+
+    def _is_taken_up(self, source: Source) -> bool:
+        """Whether the companion asked about what it names, and the person answered without denying it."""
+        after = self._sources[source.place + 1 : source.place + 2]
+        return any(map(asks_openly, source.questions)) and any(one.spoken_by_person and not one.denies for one in after)
 
     def is_like_a_word(self, name: str, similarity: float) -> bool:
         """Whether a name is like a word of a message, or another form of one: a typo, "Climbing" for "I climb"."""
@@ -630,7 +645,10 @@ class SpokenWindow:
         )
         asked = [self._sources[each.place - 1] for each in answers]
         in_questions = frozenset().union(*(one.terms for one in asked if not one.spoken_by_person))
-        return bool(wanted & in_questions) and wanted.isdisjoint(said)
+        if wanted.isdisjoint(in_questions) or not wanted.isdisjoint(said):
+            return False
+        numbers = frozenset().union(*(each.figures.numbers for each in sources if each.spoken_by_person))
+        return all(numbers.isdisjoint(forms) for forms in asserted_numbers(statement))
 
     def without_own_names(self, found: frozenset[str]) -> frozenset[str]:
         """Terms without the names of person and companion, which are in every statement."""
@@ -728,6 +746,26 @@ def is_reversed(
         and bool(most)
         and all(denied for score, denied in scored if score == most)
     )
+
+
+def asserts_what_is_denied(statement: str, quoted: Sequence[Sentence], sources: Sequence[Source]) -> bool:
+    """Whether a statement has what its sentences deny and none asserts: 知道 of 不知道, the 23 of "not the 23rd"."""
+    if ends_or_denies(statement):
+        return False
+    everything = "，".join(source.text for source in sources)
+    denied = {one for each in quoted for one in denied_words(each.text) if one in statement}
+    if denied.intersection(denied_words(everything) if denied else ()):
+        return True
+    figures = [each[0] for one in quoted for each in _NOT_THE_FIGURE.finditer(one.text)]
+    wrong = frozenset[str]().union(*map(find_numbers, figures)) & find_numbers(statement)
+    return not wrong <= find_numbers(_NOT_THE_FIGURE.sub(" ", everything))
+
+
+#: A figure that was not it: "the 30th not the 23rd", 不是二十三号.
+_NOT_THE_FIGURE = pattern_of(
+    r"\bnot (?:the |on |at |in )?[£$€]?\d[\w:.]*|(?<!是)不是[\d一二两三四五六七八九十百千]+[号点块岁个斤]",
+    re.IGNORECASE,
+)
 
 
 def _share_of(statement: str, wanted: frozenset[str], sentence: Sentence) -> float:

@@ -11,7 +11,7 @@ from itertools import combinations
 from domain.patterns import Guarded, pattern_of
 from facts.evidence import TextFigures
 from language.calendar import MONTH_NAMES
-from language.numbers import asserted_numbers, parse_number
+from language.numbers import asserted_numbers, compares, parse_number
 from language.times import LUNAR_DAY, TimeExpression, TimeRange, clock_times, range_of, read_times, without_times
 
 #: A text without any of these has no figure.
@@ -65,8 +65,9 @@ class Figures:
 
     @cached_property
     def clock_times(self) -> frozenset[time]:
-        """The times of day in them."""
-        return frozenset().union(*(each.clock_times for each in self._all))
+        """The times of day in them, and those so many minutes away as any of them says."""
+        found = frozenset[time]().union(*(each.clock_times for each in self._all))
+        return found.union(*(each.times_away(found) for each in self._all if found))
 
     @cached_property
     def years_of_birth(self) -> frozenset[int]:
@@ -100,11 +101,14 @@ class Figures:
         """Whether a date follows from them."""
         return is_among(range_of(iso), self._each_day()) or self._is_birth(iso)
 
-    def bears_number(self, forms: AbstractSet[str]) -> bool:
-        """Whether they contain one of the forms of a number, or a day of about the year that it is."""
-        if any(not each.own_numbers.isdisjoint(forms) for each in self._all):
+    def bears_number(self, forms: AbstractSet[str], *, compared: bool = False) -> bool:
+        """Whether they contain one of the forms of a number, or a day of about the year that it is.
+
+        ``compared``: it stands in a comparison, so it may be worked out though it is small.
+        """
+        if any(not each.own_numbers.isdisjoint(forms) for each in self._all) or not self.numbers.isdisjoint(forms):
             return True
-        if not (self.numbers.isdisjoint(forms) and self._worked_out.isdisjoint(forms)):
+        if any(compared or "." in one or float(one) >= _HARD_TO_GUESS for one in self._worked_out & forms):
             return True
         years = [int(each) for each in forms if len(each) == 4 and each[:2] in ("19", "20")]
         return any(each.first.year - 1 <= year <= each.last.year + 1 for year in years for each in self._each_day())
@@ -117,10 +121,10 @@ class Figures:
         if len(values) > _MOST_WORKED_WITH:
             return frozenset()
         made = [made for one in values for unit in _UNITS for made in (one * unit, one / unit)]
+        made += [one * 100 for one in values if one % 1]  # half a metre
         for one, other in combinations(values, 2):
             made += [one + other, abs(one - other), one * other]
-        written = {f"{one:.10g}" for one in made}
-        return frozenset(one for one in written if "." in one or float(one) >= _HARD_TO_GUESS)
+        return frozenset(f"{one:.10g}" for one in made)
 
     def holds_weekday(self, number: int) -> bool:
         """Whether a day that they may refer to is such a weekday."""
@@ -188,7 +192,8 @@ def wrong_figure(text: str, figures: Figures) -> str:
     if any(one not in dated and not rest[one.start : one.end].isascii() for one in days):
         return "date"  # "the 2nd" may be another kind of number
     rest = without_times(rest, sorted([*named, *clocks, *dated], key=lambda one: one.start))
-    return "number" if any(not figures.bears_number(forms) for forms in asserted_numbers(rest)) else ""
+    compared = compares(rest)
+    return "number" if any(not figures.bears_number(one, compared=compared) for one in asserted_numbers(rest)) else ""
 
 
 def _without_lunar(text: str, figures: Figures) -> str:

@@ -192,8 +192,13 @@ class PersonaEditing:
     def apply_operations(self, operations: Iterable[Operation]) -> tuple[Refusal, ...]:
         """Apply operations in order. Returns those that were not applied, with why.
 
-        A rejected "drop" is tried again after all others: by what was done the persona may be too long.
+        A rejected "drop" is tried again after all others: by what was done the persona may be too long. A line that is
+        past in part has been asked about now, and gets this day.
         """
+        for at, line in enumerate(self._lines):
+            if line and line.evidence and self._grounds.past.get(line.text.strip()) is False:
+                today = self._grounds.today.isoformat()
+                self._lines[at] = replace(line, evidence=replace(line.evidence, date=today))
         found = [(operation, self._apply_operation(operation)) for operation in operations]
         found = [
             (one, self._apply_operation(one) if reason and one.deed == "drop" else reason) for one, reason in found
@@ -765,16 +770,19 @@ def find_concerning(
     return concerned, overruled
 
 
-def is_past(line: str, stated: Sequence[Fact], today: date) -> bool | None:
+def is_past(line: str, stated: Sequence[Fact], today: date, written: str = "") -> bool | None:
     """Whether all that a line states is over: it is marked as ended, or every fact has ended or was planned or promised
-    for a day before. False where only the day of something that it tells has come; None where nothing is over.
+    for a day before. False where only the day of something that it tells has come, and not before the day of the line,
+    ``written``, which counts where it is none of a fact; None where nothing else is over.
     """
+    asked = "" if any(written in (one.start, one.end) for one in stated) else written
     kept = [one for one in stated if _keeps(line, one.restatement)]
     if kept and _keeps(" ".join(f"{one.restatement} {one.start} {one.end}" for one in kept), line):
         stated = kept  # the others only share a day or a word with it
     if _is_ended(line, today) or (stated and all(_is_over(one, today) for one in stated)):
         return True
-    return False if any(one.current and _is_day_gone(one, today) for one in kept) else None
+    days = [_day_gone(one, today) for one in kept if one.current]
+    return False if any(day and day >= asked[: len(day)] for day in days) else None
 
 
 def _is_over(fact: Fact, today: date) -> bool:
@@ -782,14 +790,14 @@ def _is_over(fact: Fact, today: date) -> bool:
     meant = fact.stance in ("planned", "wished") or fact.slot.attribute in _FOR_A_DAY
     gone = fact.corrected or (fact.until and fact.until[:10] <= today.isoformat())
     to_come = meant and not fact.single and not _BEGINS.search(fact.restatement)
-    return bool(gone or ((fact.end or to_come) and _is_day_gone(fact, today)))
+    return bool(gone or ((fact.end or to_come) and _day_gone(fact, today)))
 
 
-def _is_day_gone(fact: Fact, today: date) -> bool:
-    """Whether the day that a fact spoke of in advance, or that of its end, is gone."""
+def _day_gone(fact: Fact, today: date) -> str:
+    """The day that a fact spoke of in advance, or that of its end, if it is gone, else ""."""
     ahead = fact.stance == "planned" or fact.start > fact.said[: len(fact.start)]
     day = fact.end or (fact.start if ahead else "")
-    return bool(day) and day < today.isoformat()[: len(day)]
+    return day if day < today.isoformat()[: len(day)] else ""
 
 
 def _is_ended(line: str, today: date) -> bool:

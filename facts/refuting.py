@@ -130,7 +130,7 @@ _POISON = Guarded(
     "ignore|disregard|user|system|<memory|<tool|忽略|用户|系统",
     r"\b(?:ignore|disregard) (?:all |any )?(?:the )?(?:above|previous|prior|earlier)\b|\b(?:remember|note|store|save|record)\b[^.;]{0,20}\bthe user\b"
     r"|\bsystem prompt\b|<(?:system|memory|tool)\b"
-    r"|忽略(?:以上|上面|之前|前面)|(?:记住|记录|保存)[^。；]{0,6}用户|系统提示",
+    r"|忽略(?:以上|上面|之前|前面)|(?:记[住下录]|保存)[^。；]{0,6}用户|系统提示",
     any_case=True,
 )
 _SAYS = pattern_of(

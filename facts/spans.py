@@ -75,7 +75,7 @@ _INTRODUCED = pattern_of(
     r"(?:信|邮件|短信|微信|消息|文章|帖子|段话|文字|通知|代码|歌词|故事|留言|记录|内容)"
     r"[^，。！？：:\n]{0,16}[：:]\s*(?P<zh>.+)"
     r"|(?:翻译|翻成|译成|润色|校对|改写|总结|概括)[^。！？：:\n]{0,16}[：:]\s*(?P<han>.+)"
-    r"|(?P<head>^(?:(?:from|subject|to|发件人|主题|收件人)[:：][^\n]*|(?:dear [^\n]{1,40}|尊敬的[^\n]{1,20})[:：,，]?)\n.+)",
+    r"|(?P<forwarded>【转(?:发|帖)?】.+)|(?P<head>^(?:(?:from|subject|to|发件人|主题|收件人)[:：][^\n]*|(?:dear [^\n]{1,40}|尊敬的[^\n]{1,20})[:：,，]?)\n.+)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 _IN_MARKS = pattern_of(
@@ -108,7 +108,7 @@ def pasted_spans(words: str, *, introduced: bool = True) -> list[tuple[int, int]
         long = len(each[0]) >= (22 if each[0].isascii() else 10)
         if said or (long and _SENTENCE_INSIDE.search(each[0])):
             found.append(each.span())
-    given = _INTRODUCED.search(words) if introduced and any(one in words for one in ":：\n") else None
+    given = _INTRODUCED.search(words) if introduced and any(one in words for one in ":：\n【") else None
     if given:
         texts = [name for name, text in given.groupdict().items() if text is not None and name != "lead"]
         start, end = given.span(texts[0])

@@ -484,7 +484,7 @@ class Extraction:
 
         base = hash_texts(*(f"{fact.text_id} {fact.restatement}" for fact in shown), *(one.restatement for one in new))
         try:
-            found = self._ask_or_reuse(window, "compare", base, ask, read_comparison)
+            found = self._ask_or_reuse(window, "compare", base, ask, lambda reply: read_comparison(reply, len(new)))
         except (errors.ContentFiltered, errors.ContextTooLong):
             return compare_facts(new, known)
         return compare_facts(new, known, shown, found.verdicts, found.doubts)

@@ -238,8 +238,11 @@ class PersonaUpdate:
         changes = [(one.known, one.by) for one in material.changes if one.by]
         own = telling_terms(" ".join((*names.person, *names.companion)))
         concerned, overruled = find_concerning(current.lines, resting, verified, changes, own)
-        over = {line.line.strip(): is_past(line.line, facts_in_line(line, resting), today) for line in current.lines}
-        past = {line: whole for line, whole in over.items() if whole is not None}
+        past = {
+            one.line.strip(): whole
+            for one in current.lines
+            if (whole := is_past(one.line, facts_in_line(one, resting), today, one.date)) is not None
+        }
         limit = self._llm.settings.persona_tokens
         return Grounds(material.facts, today, limit, names, concerned, overruled, past)
 

@@ -99,7 +99,7 @@ class Saving:
                 break
         yield Stage("archive", done=True)
         yield from contradicted
-        yield Saved(session, opened, summary, tuple(change for change, _ in changes))
+        yield Saved(session, opened, summary, tuple(one for one, _ in changes if one.before != one.after))
 
     def _read_session(self, session_id: str) -> tuple[object, ...]:
         """What the summary rests on."""
@@ -181,7 +181,7 @@ class Saving:
     def _persona_changes(
         self, session_id: str, made: Sequence[Persona]
     ) -> Iterator[tuple[PersonaChange, PersonaDraft]]:
-        """What these personas become; one that was edited since its stage keeps the edit."""
+        """What these personas become, or what their lines do; one that was edited since its stage keeps the edit."""
         stages = self._memory.rounds.steps(session_id)
         for persona in made:
             before, kept = self._memory.personas.read(persona), json.loads(stages[persona])
@@ -190,7 +190,8 @@ class Saving:
             draft = PersonaDraft(stored["text"], tuple(lines), tuple(stored["left_out"]))
             if persona == "self":
                 draft = with_manner(self._memory, self._llm.settings, session_id, draft)
-            if kept["of"] == hash_texts(before) and draft.text != before:
+            same = draft.text == before and {*draft.lines} == {*self._memory.personas.line_evidence(persona)}
+            if kept["of"] == hash_texts(before) and not same:
                 yield PersonaChange(persona, before, draft.text), draft
 
     def _load_stage(self, session_id: str, stage: str, base: str) -> str | None:

@@ -53,6 +53,8 @@ _COUNTED = (
 _NO_DIGITS = str.maketrans("²³₂", "   ")
 #: 18w, 十八个w: as people type 万.
 _TEN_THOUSAND = pattern_of("(?<=[\\d一二两三四五六七八九十百])个?w(?![a-z])")
+#: 一百八一个 is 180 each.
+_EACH = pattern_of("(?<=[百千万][二三四五六七八九])(?=一[个位人家斤只张件])")
 #: 八两 is a weight: there 两 is no two.
 _OUNCES = pattern_of("(?<=[一二三四五六七八九])两")
 _JIN = pattern_of(
@@ -129,8 +131,8 @@ def find_numbers(text: str) -> frozenset[str]:
 _COMPARES = pattern_of(
     r"\b(?:more|less|fewer|than|older|younger|extra|plus|minus|each|apiece|split|between|per|times|another|off|total|altogether"
     r"|(?:put|puts|went|gone|goes|pushed|brought|came) (?:\w+ ){0,3}(?:up|down)|raised?|rose|gained|lost)\b"
-    r"|\d\w{0,12} ?(?:to|till?|until|-|–) ?(?:the )?\d|\d\D{0,3}[到至]"
-    r"|[比多少大小差共每减加涨降跌胖瘦成%]|又|平分|平摊"
+    r"|(?:down|up) (?:to|from) (?=\w)|\d\w{0,12} ?(?:to|till?|until|-|–) ?(?:the )?\d|\d\D{0,3}[到至]"
+    r"|[比多少大小差共每减加涨降跌胖瘦成%]|又|平分|平摊|(?<=[\d百千万二三四五六七八九块元])一[个位人家斤只张件]"
 )
 #: Who will be 81 is 80: "she'll be 81 in May", "turning forty", 快八十一岁.
 _NEXT_AGE = Guarded(
@@ -149,6 +151,11 @@ _AND_ONE = pattern_of(
 _SHARES = pattern_of(r"%|\bper ?cent\b|(?P<tenths>[一二两三四五六七八九]成)")
 #: Longer lists are no comparison.
 _MOST_COMPARED = 8
+
+
+def compares(text: str) -> bool:
+    """Whether a text compares, adds or shares numbers: "six more than before", 少五单."""
+    return _COMPARES.search(text.casefold()) is not None
 
 
 def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
@@ -261,7 +268,7 @@ def _fold_case(text: str) -> str:
     if text.isascii():
         return text.casefold()
     plain = unicodedata.normalize("NFKC", text.translate(_NO_DIGITS)).casefold()
-    plain = _TEN_THOUSAND.sub("万", plain) if "w" in plain else plain
+    plain = _EACH.sub(" ", _TEN_THOUSAND.sub("万", plain) if "w" in plain else plain)
     return _OUNCES.sub(" ", plain) if "两" in plain else plain
 
 

@@ -9,15 +9,16 @@ from domain.patterns import pattern_of
 
 _SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
 #: Many people type a space for a comma in Chinese.
-_CLAUSE = pattern_of(
-    r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过(?!敏)|可是|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])"
-)
+_SPACED = pattern_of(r"(?<=[\u4e00-\u9fff])\s+(?=[\w:.]*[\u4e00-\u9fff])")
+_CLAUSE = pattern_of(rf"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过(?!敏)|可是|{_SPACED.pattern}")
 #: A denial after "and" is separate if a clause precedes it.
 _DENIED_BESIDES = pattern_of(
     r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no|nothing|none)\b|\w+n't\b|(?:ca|do|wo|did|is|have)nt\b|cannot\b))",
     re.IGNORECASE,
 )
 _SHORTEST_CLAUSE = 5
+#: What asks though the question mark comes later.
+_ASKS = pattern_of(r"([\u4e00-\u9fff])[不没]\1|你说|觉得|难道|[吗谁哪几]|什么|怎么|多少")
 #: As many sentences as a window and its drafts have.
 _TEXTS_CACHED = 1_024
 #: Quoted words: a title, a name, a phrase.
@@ -36,7 +37,15 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Where the sentences of a text begin and end, without the spaces around them."""
     found = ((each.start(), each[0]) for each in _SENTENCE.finditer(text))
     trimmed = ((start + len(one) - len(one.lstrip()), one.strip()) for start, one in found)
-    return tuple((start, start + len(one)) for start, one in trimmed if one)
+    return tuple(span for start, one in trimmed if one for span in _asked_apart(text, start, start + len(one)))
+
+
+def _asked_apart(text: str, start: int, end: int) -> tuple[tuple[int, int], ...]:
+    """A sentence, or what it states and what it asks: 交了 周日截止 | 晚不晚?"""
+    spaces = () if text[end - 1] not in "?？" else tuple(_SPACED.finditer(text, start, end))
+    if not spaces or _ASKS.search(text, start, spaces[-1].start()):
+        return ((start, end),)
+    return (start, spaces[-1].start()), (spaces[-1].end(), end)
 
 
 @lru_cache(_TEXTS_CACHED)

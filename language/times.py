@@ -784,9 +784,9 @@ _NTHS = {
     "first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": -1, "最后一": -1,
 }  # fmt: skip
 _UNIT_NAMES = {
-    **dict.fromkeys(("minute", "hour", "分钟", "小时", "钟头"), "hour"), **dict.fromkeys(("day", "night", "天", "日"), "day"),
-    **dict.fromkeys(("week", "周", "星期", "礼拜"), "week"), **dict.fromkeys(("month", "月"), "month"),
-    **dict.fromkeys(("year", "年"), "year"), "fortnight": "fortnight", "decade": "decade",
+    **dict.fromkeys(("minute", "min", "hour", "hr", "分钟", "小时", "钟头"), "hour"), **dict.fromkeys(("day", "night", "天", "日"), "day"),
+    **dict.fromkeys(("week", "wk", "周", "星期", "礼拜"), "week"), **dict.fromkeys(("month", "mth", "月"), "month"),
+    **dict.fromkeys(("year", "yr", "年"), "year"), "fortnight": "fortnight", "decade": "decade",
     **dict.fromkeys(("weekend", "周末"), "weekend"),
 }  # fmt: skip
 _DAYS_AWAY = {
@@ -840,14 +840,14 @@ _ZH_MONTH = rf"(?<![个\d{_HAN}])(?P<month>1[0-2]|[1-9]|0[1-9]|十[一二]?|[一
 _ZH_DAY = rf"(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})"
 _ZH_PLAIN_YEAR = r"(?P<year>(?:(?:19|20)\d\d|[一二][〇零九][〇零一二三四五六七八九]{2}|(?<!\d)(?:0\d|[5-9]\d)(?=年(?![前后来以级]))|[〇零五六七八九][〇零一二三四五六七八九](?=年(?:生|出生|毕业)))年)"
 _ZH_YEAR = _ZH_PLAIN_YEAR.removesuffix(")") + "|[今去明后]年|大?前年)"
-_UNIT = r"(?P<unit>minute|hour|day|night|week|fortnight|month|year|decade)s?"
+_UNIT = r"(?P<unit>min(?:ute)?|h(?:ou)?r|day|night|w(?:ee)?k|fortnight|month|mth|y(?:ea)?r|decade)s?"
 _ZH_AMOUNT = (
     rf"(?P<count>半|{CHINESE_COUNT})(?P<half>个半)?[多来余]?"
     r"(?P<unit>天|日|周|个?星期|个?礼拜|个月|(?<=个半)月|年|个?小时|分钟|个?钟头)(?P<more>半)?多?"
 )
 _AMOUNT = rf"{ENGLISH_COUNT}[\s-]+{_UNIT}(?P<half> and a half)?"
 #: What a text with such an amount contains.
-_UNITS = ("day", "week", "month", "year", "decade", "night", "minute", "hour")
+_UNITS = ("day", "week", "wk", "month", "mth", "year", "yr", "decade", "night", "min", "hour", "hr")
 _ZH_UNITS = ("天", "日", "周", "星期", "礼拜", "月", "年", "小时", "分钟", "钟头")
 _DIRECTION = r"(?:ago|from|later|before|back|earlier)"
 _SEASON_WORDS = ("spring", "summer", "autumn", "fall", "winter")
@@ -974,6 +974,7 @@ _RULES = (
     _rule(_MONTHS_SHORT, rf"\b{_MONTH} (?:the |(?=(?:twenty|thirty)[ -]))(?P<day>{_ORDINAL_DAY})\b", _read_date, "day"),
     _rule("月", rf"{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
     _rule("月", r"(?<!\d)(?P<month>1[0-2]|[1-9])月(?P<day>[12]\d|3[01]|[1-9])(?![\d个天人次点:：.])", _read_date, "day"),
+    _rule("飞|出发|截止|到期|入职|开学|考试|回来|回国", r"(?<![\d.])(?P<month>1[0-2]|[1-9])\.(?P<day>[12]\d|3[01]|[1-9])(?=飞|出发|截止|到期|入职|开学|考试|回[来国])", _read_date, "day"),
     _rule(_WHICH_WORDS, rf"\b{_WHICH} {_MONTH}(?! \d)(?!(?<=this may) {_AFTER_MAY}\b)", _read_month_away, "month"),
     _rule(_MONTHS_SHORT, rf"\b(?:{_THIRD}[ -]|(?P<lead>{_IN}[\s-]+)){_MONTH}(?! \d)", _read_date, "month"),
     _rule(_MONTHS_SHORT, rf"\b(?P<month>{_MONTH_LONG})\b", _read_date, certain=False),

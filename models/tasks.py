@@ -153,16 +153,16 @@ class Task:
         return self._task_prompt(self._templates.forget, [*numbered, {"in_question": asked}])
 
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
-        """The prompt to compare new facts, of which the verified count, with known ones; both are numbered from 1."""
+        """The prompt to compare new facts, of which the verified count, with known ones, numbered behind them."""
         verified = ((number, fact) for number, fact in enumerate(new, 1) if fact.basis == "verified")
         shown: list[tuple[str, int, NewFact | Fact]] = [("new", *one) for one in verified]
-        shown += (("known", *one) for one in enumerate(known, 1))
+        shown += (("known", *one) for one in enumerate(known, len(new) + 1))
         records, above = list[object](), {"": ""}
         for kind, number, fact in shown:
             day = {kind: fact.said[:10]}
             records += [day] if day != above else []
             above = day
-            beside = [at for at, one in enumerate(known, 1) if kind == "new" and one.slot == fact.slot]
+            beside = [at for at, one in enumerate(known, len(new) + 1) if kind == "new" and one.slot == fact.slot]
             more = [*([f"~{_ranges_of(beside)}"] if beside else []), *self._more_of(fact)]
             said = f"{number} {self._harmless_text(fact.restatement)}"
             records.append(texts.encode_json(f"{said} ({'; '.join(more)})" if more else said))

@@ -382,7 +382,7 @@ class Facts:
         """
         query = (
             "SELECT o.slot_subject, o.slot_attribute, o.value, n.value, n.text, n.said, n.seq, o.seq, o.text,"
-            " n.slot_subject, n.slot_attribute FROM fact o, fact n WHERE o.seq = ? AND n.seq = ?"
+            " n.slot_subject, n.slot_attribute FROM fact o CROSS JOIN fact n WHERE o.seq = ? AND n.seq = ?"
         )
         rows = [row for pair in corrections for row in self.database.run(query, *pair)]
         found = [self._find_renaming(CorrectedValue(Slot(row[0], row[1]), *tuple(row)[2:7])) for row in rows]

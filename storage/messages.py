@@ -559,7 +559,7 @@ ORDER BY coalesce(v.last_visit, 0), coalesce(v.visit_count, 0), position, place 
 
 #: Visits messages, sessions by a message or the summary, and chapters, and all above them.
 _VISIT = (
-    "INSERT INTO visit (text_id, visit_count, last_visit) WITH RECURSIVE"
+    "INSERT INTO visit (text_id, visit_count, last_visit) SELECT name, 1, CAST(? AS INTEGER) FROM (WITH RECURSIVE"
     f" hit AS (SELECT text_id, session_id, chapter FROM conversation WHERE text_id IN {EACH}),"
     " hit_session AS (SELECT session_id FROM hit"
     f" UNION SELECT session_id FROM summary WHERE text_id IN {EACH}),"
@@ -570,7 +570,7 @@ _VISIT = (
     " UNION SELECT c.parent FROM up JOIN chapter c ON c.seq = up.seq WHERE c.parent IS NOT NULL),"
     " named (name) AS (SELECT text_id FROM hit UNION SELECT session_id FROM hit_session"
     " UNION SELECT c.text_id FROM chapter c JOIN up ON up.seq = c.seq)"
-    f" SELECT name, 1, CAST(? AS INTEGER) FROM (SELECT name FROM named UNION SELECT '{LIFE}' FROM named) AS visited"
+    f" SELECT name FROM named UNION SELECT '{LIFE}' FROM named) AS visited"
     " WHERE name <> '' ON CONFLICT (text_id)"
     " DO UPDATE SET visit_count = visit.visit_count + 1, last_visit = excluded.last_visit"
 )
@@ -668,7 +668,7 @@ class Archive:
         with self._database.write() as tx:
             number, ids = tx.next("round"), list(dict.fromkeys(served))
             if ids:
-                tx.do(_VISIT, ids, ids, ids, number)
+                tx.do(_VISIT, number, ids, ids, ids)
                 if back := sorted(self._index.archived_among(ids)):
                     self.restore(back)
 

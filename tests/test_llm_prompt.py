@@ -510,7 +510,7 @@ def test_statements_share_the_messages_they_rest_on_and_a_time_stands_once_an_ho
     ]
 
 
-def test_new_and_known_facts_are_numbered_apart_and_a_stance_is_told():
+def test_no_number_of_a_comparison_means_two_facts_and_a_stance_is_told():
     new = [
         new_fact("Ann plans to move to Oslo.", stance="planned", value="Oslo", start="2026-06"),
         new_fact("Ann lives in Bonn.", basis="quoted"),
@@ -519,10 +519,10 @@ def test_new_and_known_facts_are_numbered_apart_and_a_stance_is_told():
     weight = fact("Ann was weighed.", slot=Slot("person", "weight"), value="209 pounds")
     found = records(TASK.comparison_prompt(new, [fact("Ann lives in lyon."), weight]))
     assert found == [
-        {"new": 1, "said": "2026-05-01", "fact": "Ann plans to move to Oslo.", "more": ["~1", "planned", "2026-06 –"]},
-        {"new": 3, "fact": "Ann is down to 203 pounds.", "more": ["~2"]},
-        {"known": 1, "said": "2026-05-01", "fact": "Ann lives in lyon."},
-        {"known": 2, "fact": "Ann was weighed.", "more": ["209 pounds"]},
+        {"new": 1, "said": "2026-05-01", "fact": "Ann plans to move to Oslo.", "more": ["~4", "planned", "2026-06 –"]},
+        {"new": 3, "fact": "Ann is down to 203 pounds.", "more": ["~5"]},
+        {"known": 4, "said": "2026-05-01", "fact": "Ann lives in lyon."},
+        {"known": 5, "fact": "Ann was weighed.", "more": ["209 pounds"]},
     ]  # fmt: skip
 
 
@@ -553,7 +553,7 @@ def test_hostile_text_never_leaves_the_material_of_a_task(text):
     assert set(folded) == {"today", "summary_so_far", "rounds"}
     assert all(set(one) <= {"turn", "date", "weekday", "speaker", "text"} for one in noted)
     assert [(one.get("new"), one.get("known"), one["said"]) for one in compared] == [
-        (1, None, "2026-05-01"), (None, 1, "2026-05-01"),
+        (1, None, "2026-05-01"), (None, 2, "2026-05-01"),
     ]  # fmt: skip
     assert [len(one) for one in asked] == [4, 2, 4]
 

@@ -17,6 +17,7 @@ import pytest
 
 import config
 from domain.errors import DataInUse, StorageError, UsageError
+from domain.recollection import RecallLimits
 from domain.workers import CancelToken
 from llm import Llm
 from models.chat import Patience
@@ -107,6 +108,29 @@ def test_what_one_person_said_is_in_no_other_persons_memory(town):
             assert told_in_any(companion) == [f"I am {name!r}."]
             if name != ME:
                 assert companion.memory.folder.is_relative_to(town.data_dir / "people")
+
+
+def test_no_index_is_opened_before_a_text_waits_for_its_vector_or_something_is_searched_for(town) -> None:
+    def is_searched(companion: Companion) -> bool:
+        companion.maintenance.wait()
+        return companion.memory._search is not None
+
+    with town.people.companion("ann") as ann:
+        assert not is_searched(ann)
+        tell(ann, "My kite is orange.")
+        assert is_searched(ann)
+        assert ann.memory.index.settle(60)
+    town.people.close()
+    town.people = People(town.llm, town.registry, new_id=town.people.new_id, scrubbers_of=town.scrubbing.of)
+    with town.people.companion("ann") as ann:
+        assert not is_searched(ann)
+        found = ann.memory.recall(["What colour is my kite?"], "none", ann.clock(), RecallLimits(5, 5, 500))
+        assert any("orange" in one.text for one in found.messages)
+        assert ann.memory.index.settle(60)
+        assert "embeddings" not in found.degraded
+    town.people.prepare()
+    with town.people.companion("bob") as bob:
+        assert is_searched(bob)
 
 
 def test_each_system_instruction_has_a_companion_of_its_own(town):

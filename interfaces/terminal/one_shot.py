@@ -269,7 +269,8 @@ class _Check:
     def _check_facts(self, memory: Memory) -> str:
         """How many facts there are, and how many drafts of a model were not believed, by reason."""
         counts, rejected = memory.facts.count_all(), memory.windows.rejected()
-        reasons = ", ".join(f"{why} {count}" for why, count in rejected.most_common())
+        named = ((why.removeprefix("open: "), count) for why, count in rejected.most_common())
+        reasons = ", ".join(f"{self._words.say(f'check.reason.{why}', why=why)} {count}" for why, count in named)
         key = "check.facts_rejected" if rejected else "check.facts_ok"
         return self._words.say(key, current=counts.current, quoted=counts.quoted, reasons=reasons)
 

@@ -657,7 +657,7 @@ CREATE TABLE stored_message (
 );
 CREATE INDEX stored_message_of_message ON stored_message (person, message);
 
--- Messages whose digests are made before the transaction ends.
+-- Messages that were changed, whose digests are made before the transaction ends.
 CREATE TABLE changed_row (
     person bigint NOT NULL DEFAULT own_person(),
     key bigint NOT NULL,
@@ -668,7 +668,7 @@ BEGIN
     INSERT INTO changed_row (key) VALUES (NEW.seq) ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
-CREATE TRIGGER queue_message AFTER INSERT OR UPDATE OF text_id, timestamp, role, text, speaker ON conversation
+CREATE TRIGGER queue_message AFTER UPDATE OF text_id, timestamp, role, text, speaker ON conversation
     FOR EACH ROW EXECUTE FUNCTION queue_message();
 
 -- What was erased or rejected, without its words: receipts, and digests, each under the salt of the memory that made it.
@@ -825,6 +825,39 @@ SELECT n.text_id, n.rank, n.parent, n.place, n.source, n.start, n."end", n.metad
     coalesce(v.visit_count, 0) AS visit_count, coalesce(v.last_visit, 0) AS last_visit,
     coalesce(v.never_delete, 0) AS never_delete, n.name
 FROM shown_node n LEFT JOIN visit v ON v.text_id = n.name;
+
+-- What else than new messages is new in the rows that a process has a copy of (`copies.py`), by their keys; `vectors.upkeep`
+-- keeps the last. Writes of one person follow each other, so their numbers are in the order of the commits.
+
+CREATE TABLE change (
+    person bigint NOT NULL DEFAULT own_person(),
+    number bigint GENERATED ALWAYS AS IDENTITY,
+    place text NOT NULL,
+    key text,
+    PRIMARY KEY (person, number)
+);
+CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO change (place, key) VALUES (TG_TABLE_NAME, to_jsonb(coalesce(NEW, OLD)) ->> TG_ARGV[0]);
+    RETURN NULL;
+END $$;
+CREATE FUNCTION rows_now(place text, columns text, key text) RETURNS json STABLE LANGUAGE plpgsql AS $$
+DECLARE found json;
+BEGIN
+    EXECUTE format('SELECT json_agg(json_build_array(%s)) FROM %I', columns, place)
+        || coalesce(format(' WHERE %I = ', split_part(columns, ',', 1)) || key, '') INTO found;
+    RETURN found;
+END $$;
+DO $$
+DECLARE found record;
+BEGIN
+    FOR found IN SELECT * FROM (VALUES ('conversation', 'DELETE OR UPDATE', 'seq'), ('summary', '', 'seq'),
+        ('session', 'INSERT OR DELETE OR UPDATE OF position, client', 'number'), ('note', '', 'seq'), ('fact', '', 'seq'),
+        ('fact_message', '', 'fact'), ('fact_event', '', 'seq'), ('archived_memory', '', '')) AS t (place, act, key) LOOP
+        EXECUTE format('CREATE TRIGGER note_change AFTER %s ON %I FOR EACH ROW EXECUTE FUNCTION note_change(%L)',
+            coalesce(nullif(found.act, ''), 'INSERT OR DELETE OR UPDATE'), found.place, found.key);
+    END LOOP;
+END $$;
 
 -- A person's rows are seen and written only where the transaction says whose they are. FORCE: the owner of the tables,
 -- too; but for the table of persons, whose names only the functions below look up.

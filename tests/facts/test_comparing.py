@@ -534,7 +534,7 @@ def test_a_fact_sees_all_of_its_slot_of_what_depends_on_it_and_of_slots_like_it_
 
 def test_one_new_fact_changes_all_the_known_ones_of_which_a_model_says_so() -> None:
     known = list(arrived([LEEDS, GYM, RENT, TEA]).values())
-    verdicts = read_comparison('[{"new": 1, "verdict": "changes", "known": [1, 3]}]').verdicts
+    verdicts = read_comparison('[{"new": 1, "verdict": "changes", "known": [2, 4]}]', 1).verdicts
     outcome = compare_facts([YORK], known, known, verdicts)
     assert [one.fact for one in outcome.changes if one.verdict == "changes"] == ["rent"]
     assert outcome.replaced == {"leeds": "york"}
@@ -709,14 +709,14 @@ def test_a_plan_for_the_same_matter_takes_no_doubt_away() -> None:
     left = new_fact("left", "公司", "离开净尘", "2025-08-16T20:00:00+00:00", subject="Mara", end="2025-07")
     plan = new_fact("plan", "月薪", "三万一", left.said, subject="Mara", stance="planned", start="2025-09-08")
     known = list(arrived([employer, salary]).values())
-    reply = '{"verdicts": [{"new": 1, "verdict": "ends", "known": [1], "doubts": [2]}]}'
-    read = read_comparison(reply)
+    reply = '{"verdicts": [{"new": 1, "verdict": "ends", "known": [3], "doubts": [4]}]}'
+    read = read_comparison(reply, 2)
     outcome = compare_facts([left, plan], known, known, read.verdicts, read.doubts)
     assert ("salary", "doubts", "left") in {(one.fact, one.verdict, one.by) for one in outcome.changes}
 
 
 def test_a_doubt_needs_no_verdict_beside_it() -> None:
-    read = read_comparison('{"verdicts": [{"new": 2, "doubts": [4, 5]}]}')
+    read = read_comparison('{"verdicts": [{"new": 2, "doubts": [6, 7]}]}', 2)
     assert (read.verdicts, read.doubts) == ((), (DoubtDraft(4, 2), DoubtDraft(5, 2)))
 
 

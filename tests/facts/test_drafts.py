@@ -161,26 +161,32 @@ def test_an_entry_that_is_a_fact_itself_is_a_note_of_one_fact() -> None:
 
 def test_verdicts_and_doubts_are_read() -> None:
     reply = {
-        "verdicts": [{"new": 1, "known": "#2", "verdict": "Changes"}, {"new": 2, "verdict": "adds"}, {"verdict": "x"}],
-        "doubts": [4, {"known": 5, "new": 1}],
+        "verdicts": [{"new": 1, "known": "#4", "verdict": "Changes"}, {"new": 2, "verdict": "adds"}, {"verdict": "x"}],
+        "doubts": [6, {"known": 7, "new": 1}],
     }
-    read = read_comparison(f"```json\n{json.dumps(reply)}\n```")
+    read = read_comparison(f"```json\n{json.dumps(reply)}\n```", 2)
     assert read.verdicts == (VerdictDraft(1, 2, "changes"), VerdictDraft(2, 0, "adds"))
     assert read.doubts == (DoubtDraft(4, 0), DoubtDraft(5, 1))
     assert read.rejected["shape"] == 1
-    assert read_comparison("no idea").understood is False
+    assert read_comparison("no idea", 2).understood is False
 
 
 def test_a_verdict_of_several_known_facts_is_one_of_each() -> None:
-    for known in ([2, 5], "2, #5", ["2", 5]):
-        read = read_comparison(json.dumps([{"new": 1, "known": known, "verdict": "changes"}]))
+    for known in ([3, 6], "3, #6", ["3", 6]):
+        read = read_comparison(json.dumps([{"new": 1, "known": known, "verdict": "changes"}]), 1)
         assert read.verdicts == (VerdictDraft(1, 2, "changes"), VerdictDraft(1, 5, "changes"))
-    assert read_comparison('[{"new": 1, "known": [], "verdict": "adds"}]').verdicts == (VerdictDraft(1, 0, "adds"),)
+    assert read_comparison('[{"new": 1, "known": [], "verdict": "adds"}]', 1).verdicts == (VerdictDraft(1, 0, "adds"),)
 
 
 def test_doubts_inside_of_a_verdict_are_read() -> None:
-    read = read_comparison('[{"new": 1, "known": 2, "verdict": "changes", "doubts": [3, 4]}]')
+    read = read_comparison('[{"new": 1, "known": 2, "verdict": "changes", "doubts": [4, 5]}]', 1)
     assert read.doubts == (DoubtDraft(3, 1), DoubtDraft(4, 1))
+
+
+def test_the_number_of_a_new_fact_is_never_taken_for_a_known_one() -> None:
+    read = read_comparison('[{"new": 1, "known": [2, 3], "verdict": "changes", "doubts": [2, 4]}]', 2)
+    assert read.verdicts == (VerdictDraft(1, 0, "changes"), VerdictDraft(1, 1, "changes"))
+    assert read.doubts == (DoubtDraft(0, 1), DoubtDraft(2, 1))
 
 
 def test_a_number_that_is_no_number_names_nothing() -> None:

@@ -457,6 +457,11 @@ def test_a_line_with_a_plan_whose_day_has_passed_may_be_reworded_or_dropped_with
     assert is_past("蜀芯在成都，做车规芯片", [plan, firm], TODAY) is None
     assert is_past("蜀芯在成都，做车规芯片", [replace(firm, until="2025-07-12")], TODAY) is True
     assert is_past("蜀芯在成都，做车规芯片", [replace(firm, until="2025-07-13")], TODAY) is None
+    assert [is_past(JOB, [plan, firm], TODAY, day) for day in ("2025-06-08", "2025-06-07", "2025-06-09")] == [
+        False,
+        False,
+        None,
+    ]
     evidence = [LineEvidence(JOB, ("old",), "2025-06-08", 8)]
     given = {
         "on": Grounds((), TODAY, 800, CHEN, past={JOB: False}),

@@ -198,6 +198,10 @@ def test_a_weight_or_an_amount_in_other_units_is_the_same(said: str, statement: 
         ("房子总价三百一十万，首付三成。", "用户的房子首付是93万。"),
         ("家里三口人，加上婆婆。", "用户家有四口人。"),
         ("豆包比煤球小一岁，煤球五岁。", "豆包四岁。"),
+        ("the house is 214k, down from 230", "The price of the house fell by 16 thousand."),
+        ("Bess is 19 kilos, the vet wants her down to sixteen", "Bess is to lose three kilos."),
+        ("摘脐橙请了六个人 一天一百八一个", "摘脐橙一天的工钱是1080元。"),
+        ("my niece helps, shes 15", "Mara's niece was born in 2009 or 2010."),
     ],
 )
 def test_what_follows_from_shares_and_sums_in_the_words_is_kept(said: str, statement: str) -> None:
@@ -259,6 +263,9 @@ def test_a_laugh_about_one_clause_makes_no_joke_of_the_others(said: str, stateme
         ("要是月底能到五千粉，我就租个工作室，现在三千七", "Mara现在有3700个粉丝。", "stated"),
         ("要是月底能到五千粉，我就租个工作室，现在三千七", "Mara租个工作室。", "supposed"),
         ("worst case I move in with my mum", "Mara moves in with her mother.", "supposed"),
+        ("作业交了 周日截止 我11点才传上去 你说晚不晚?", "Mara交了作业。", "stated"),
+        ("作业我要不要现在交 会不会太早? 想不好", "Mara现在交作业。", "supposed"),
+        ("打算下周先把实验跑完 GPU找周老师借的", "GPU是找周老师借的。", "stated"),
     ],
 )  # fmt: skip
 def test_a_supposition_governs_what_is_on_its_side_of_a_turn(said: str, statement: str, stance: str) -> None:
@@ -458,6 +465,24 @@ def test_an_answer_is_read_with_its_question() -> None:
     assert reason("Petra is a friend of Mara.", said, 3, persons=("Petra",)) != ""
 
 
+@pytest.mark.parametrize(("answer", "why"), [("two teeth out, the poor dog", ""), ("nope, another time", "name")])
+def test_whom_the_companion_asks_about_is_named_once_the_person_answers(answer: str, why: str) -> None:
+    said = talk(
+        "2026-03-22", "Hi.", "> How did Bess get on at the vet's?", answer, "> Ouch!", "chicken and rice til thursday"
+    )
+    bess: dict[str, object] = {"subject": "Bess", "about": "other", "persons": ("Bess",)}
+    assert reason("The dog Bess has chicken and rice until 26 March 2026.", said, 5, **bess) == why
+
+
+def test_words_that_only_name_a_thing_do_not_say_how_sure_it_is() -> None:
+    said = talk(
+        "2026-11-10", "if i get the leeds job i move", "> When was the interview?", "lab tech. last thurs, 40 mins"
+    )
+    quotes = (QuoteDraft(1, "the leeds job"), QuoteDraft(3, "last thurs, 40 mins"))
+    draft = fact_draft("Mara had the interview for the Leeds job.", 1, 3, subject="Mara", quotes=quotes)
+    assert [one.stance for one in checked(draft, said).facts] == ["stated"]
+
+
 @pytest.mark.parametrize(
     ("said", "statement", "fields", "why"),
     [
@@ -518,6 +543,19 @@ def test_the_companion_is_judged_by_what_it_promised() -> None:
         ("闺女九九年生的，属兔", "九九年生", "陈默的女儿1999年出生。", ""),
         ("三月底，大夫说二十六号左右生", "二十六号左右生", "孩子2026年3月26日左右出生。", ""),
         ("he'll be 81 in December", "he'll be 81", "Mara's father is 80.", ""),
+        ("下午摔了一跤 车倒没事", "下午摔了一跤 车倒没事", "陈默摔了一跤，车没有摔坏。", ""),
+        ("血糖六点八，大夫没让吃药", "大夫没让吃药", "医生让陈默吃药。", "polarity"),
+        ("之前没电梯，新家有电梯", "新家有电梯", "陈默的新家有电梯。", ""),
+        ("its the 30th not the 23rd, still lemon", "its the 30th not the 23rd", "Mara's order is for 23 November 2025.", "polarity"),
+        ("its the 30th not the 23rd, still lemon", "its the 30th not the 23rd", "Mara's order is for 30 November 2025.", ""),
+        ("你说平台会不会扣我两百啊", "会不会扣我两百", "平台扣了陈默200元。", "question"),
+        ("看看她转我的 【转发】吃了三个月 腿再也没抽过！", "【转发】吃了三个月", "陈默吃了三个月。", "quoted text"),
+        ("oven died again, exactly 3 wks ago today last time", "exactly 3 wks ago today last time",
+         "Mara's oven had died on 15 October 2025.", ""),
+        ("去 11.9飞 只住两晚", "去 11.9飞", "陈默2025年11月9日飞。", ""),
+        ("今天跑了四十六单，去年那天51单", "去年那天51单", "陈默今天比去年那天少5单。", ""),
+        ("prod went down at 22:10, back after 47 min", "back after 47 min", "Mara's prod was down until 22:57.", ""),
+        ("隔壁占了我家半米地", "隔壁占了我家半米地", "邻居占了陈默家50厘米的地。", ""),
         ("我爸年底快八十一岁了", "快八十一岁了", "陈默的爸爸现在80岁。", ""),
         ("放假了，现在每周一章", "每周一章", "陈默现在每周写一章。", ""),
         ("六月去Toronto实习", "去Toronto实习", "陈默六月去多伦多实习。", ""),

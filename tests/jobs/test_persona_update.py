@@ -92,7 +92,7 @@ def test_the_words_of_a_note_without_a_fact_are_shown_to_no_persona(opened, mind
 
 def test_what_changed_is_shown_with_before_and_now_and_a_line_changes_where_it_stands(opened, mind):
     mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo"))
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 1}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 2}]}')
     change = {"operation": "change", "line": 2, "text": "The user lives in Oslo (since 2026-03-01)."}
     mind.answers("user", operations({"operation": "add", "text": "The user lives in Lyon."}), operations(change))
     with opened() as home:
@@ -208,7 +208,7 @@ def test_a_line_may_be_dropped_by_what_was_extracted_about_it(opened, mind):
     allergy = {"attribute": "allergies", "restatement": "The user is allergic to penicillin."}
     mind.answers("notes", home_of_the_user("penicillin", **allergy),
                  home_of_the_user("penicillin", **{**allergy, **over}))  # fmt: skip
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 1}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 2}]}')
     add = {"operation": "add", "text": allergy["restatement"]}
     mind.answers("user", operations(add), operations({"operation": "drop", "line": 1}))
     with opened() as home:
@@ -220,7 +220,7 @@ def test_a_line_may_be_dropped_by_what_was_extracted_about_it(opened, mind):
 
 def test_what_has_changed_since_is_not_brought_back_by_a_persona_that_had_to_wait(opened, mind):
     mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo"))
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 1}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 2}]}')
     mind.answers("user", status(401))
     with opened() as home:
         saved(home, "I live in Lyon.")
@@ -270,7 +270,7 @@ def test_an_end_that_was_told_later_reaches_the_persona_with_the_day_of_it(opene
         "", attribute="partner", value="Tom, over", restatement="The user and Tom are over.", end="2026-02"
     )
     mind.answers("notes", tom, over)
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 1}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 2}]}')
     with opened() as home:
         saved(home, "My partner is Tom.")
         saved(home, "Tom and I are over, since February 2026.")
@@ -278,9 +278,36 @@ def test_an_end_that_was_told_later_reaches_the_persona_with_the_day_of_it(opene
     assert [one["known"][0]["ends"] for one in told if "known" in one] == ["Tom is the user's partner."]
 
 
+@pytest.mark.parametrize(
+    ("lives", "climbs", "moves", "doubtful"),
+    [
+        ("I live in Lyon.", "I climb at the harbour in Lyon.", "I live in Oslo now.", "climbs at the harbour"),
+        ("我住在里昂。", "我在里昂的码头攀岩。", "我现在住在奥斯陆。", "在码头攀岩"),
+    ],
+    ids=["en", "zh"],
+)
+@pytest.mark.parametrize("form", ['"verdict": "changes", "known": 2, "doubts": 3', '"verdict": "doubts", "known": [3]'])
+def test_what_is_only_put_in_doubt_is_shown_as_doubted_and_not_as_changed(
+    opened, mind, clock, lives, climbs, moves, doubtful, form
+):
+    subject, home_is, place = ("the user", "home", "tuesdays") if lives.isascii() else ("用户", "住处", "星期二")
+    before, after = ("Lyon", "Oslo") if lives.isascii() else ("里昂", "奥斯陆")
+    stated = [one.replace("I ", "The user ").replace("我", "用户") for one in (lives, climbs, moves)]
+    known = (stated[0], subject, home_is, before), (stated[1], subject, place, doubtful)
+    mind.answers("notes", noted(*known), noted((stated[2], subject, home_is, after)))
+    mind.answers("compare", f'{{"verdicts": [{{"new": 1, {form}}}]}}')
+    with opened() as home:
+        saved(home, f"{lives} {climbs}")
+        clock.pass_by(days=20)
+        saved(home, moves)
+        (moved,) = [one for one in records(mind.asked("user")[-1]) if "fact" in one]
+        done = {next(iter(one.items())) for one in moved["known"]}
+        assert done == {("changes", stated[0]), ("doubts", stated[1])}
+
+
 def test_a_line_that_no_operation_touched_says_in_the_next_prompt_what_became_of_it(opened, mind, server):
     mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo", messages=[3]))
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 1}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 2}]}')
     line = "The user lives in Lyon."
     mind.answers("user", operations({"operation": "add", "text": line}), '{"operations": []}')
     with opened() as home:
@@ -443,6 +470,47 @@ def test_a_line_carries_the_day_that_it_is_about(opened, mind):
         assert [one.date for one in home.memory.personas.line_evidence("user")] == ["2026-05-07"]
 
 
+@pytest.mark.parametrize("reworded", [False, True], ids=["left as it is", "put right"])
+@pytest.mark.parametrize(
+    ("said", "plan", "likes", "right", "later"),
+    [
+        ("I have a driving test on 7 May 2026. And I like rye bread.", "The user has a driving test on 7 May 2026.",
+         "The user likes rye bread.", "The user had a driving test on 7 May 2026. The user likes rye bread.",
+         "I keep {} bees."),
+        ("我2026年5月7日考驾照。我爱吃黑麦面包。", "用户2026年5月7日考驾照。", "用户爱吃黑麦面包。",
+         "用户原定2026年5月7日考驾照。用户爱吃黑麦面包。", "我养了{}窝蜜蜂。"),
+    ],
+    ids=["en", "zh"],
+)  # fmt: skip
+def test_a_line_that_is_past_in_part_is_asked_about_once(
+    opened, mind, clock, said, plan, likes, right, later, reworded
+):
+    subject, chinese = ("the user", False) if said.isascii() else ("用户", True)
+    test = {"turns": [1], "subject": subject, "attribute": "计划" if chinese else "plan", "stance": "planned"}
+    test |= {"value": "考驾照" if chinese else "driving test", "restatement": plan, "start": "2026-05-07"}
+    taste = {"turns": [1], "subject": subject, "attribute": "喜好" if chinese else "likes"}
+    taste |= {"value": "黑麦面包" if chinese else "rye bread", "restatement": likes}
+    bees = [later.format(count) for count in ((3, 4, 5) if not chinese else "三四五")]
+    keeps = [one.replace("我", "用户").replace("I keep", "The user keeps") for one in bees]
+    mind.answers("notes", json.dumps({"notes": [{"turns": [1], "text": said, "facts": [test, taste]}]}),
+                 *(noted((text, subject, "pet", text)) for text in keeps))  # fmt: skip
+    line = f"{plan}{'' if chinese else ' '}{likes}"
+    change = {"operation": "change", "line": 1, "text": right, "facts": []}
+    mind.answers("user", operations({"operation": "add", "text": line, "facts": [1, 2]}),
+                 operations(change) if reworded else '{"operations": []}', '{"operations": []}')  # fmt: skip
+    with opened() as home:
+        saved(home, said)
+        clock.pass_by(days=90)
+        marks = []
+        for words in bees[:2]:
+            result, told = saved(home, words)
+            assert told == []
+            assert bool(result.changes) == (reworded and not marks)
+            marks.append([one.get("past") for one in records(mind.asked("user")[-1]) if "line" in one])
+        assert marks == [["in part"], [None]]
+        assert home.memory.personas.read("user") == (right if reworded else line)
+
+
 def noted(*facts: tuple[str, str, str, str], message: int = 1, **more: Any) -> str:
     """A reply that notes facts of one turn: statement, subject, attribute and value."""
     of = [
@@ -477,7 +545,7 @@ LIVES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("known", ["[1, 2]", "2", ""], ids=["all named", "another fact named", "none named"])
+@pytest.mark.parametrize("known", ["[2, 3]", "3", ""], ids=["all named", "another fact named", "none named"])
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_a_corrected_name_is_right_in_every_line_and_an_end_with_its_day_reaches_the_persona(
     opened, mind, language, known
@@ -532,7 +600,7 @@ def test_a_promise_that_a_fact_about_the_person_ended_is_shown_to_the_persona_of
         "notes", of_the_companion(promised | {"value": answer}, text=promise),
         noted((happened, "the user", "birthday of Tom", told)),
     )  # fmt: skip
-    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 1}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 2}]}')
     mind.answers("self", operations({"operation": "add", "text": promise}),
                  operations({"operation": "end", "line": 1, "text": happened}))  # fmt: skip
     with opened() as home:

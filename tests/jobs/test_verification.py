@@ -106,6 +106,35 @@ def test_the_words_of_an_answer_are_quoted_with_their_question(opened: Opened, m
         ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("said", "words", "shown"),
+    [
+        (("My sister Nora was here. We had soup. She moves to Bonn in May.",), "She moves to Bonn in May.",
+         "My sister Nora was here. We had soup. She moves to Bonn in May."),
+        (("My sister Nora was here.", "She moves to Bonn in May."), "She moves to Bonn in May.",
+         "My sister Nora was here. — She moves to Bonn in May."),
+        (("Nora moves to Bonn in May.",), "Nora moves to Bonn in May.", "Nora moves to Bonn in May."),
+        (("Soup again.", "She moves to Bonn in May."), "She moves to Bonn in May.", "She moves to Bonn in May."),
+        (("我妹妹小敏来过。我们喝了汤。她五月搬去成都。",), "她五月搬去成都。",
+         "我妹妹小敏来过。我们喝了汤。她五月搬去成都。"),
+        (("我妹妹小敏来过。", "她五月搬去成都。"), "她五月搬去成都。", "我妹妹小敏来过。 — 她五月搬去成都。"),
+        (("小敏五月搬去成都。",), "小敏五月搬去成都。", "小敏五月搬去成都。"),
+        (("又喝汤。", "她五月搬去成都。"), "她五月搬去成都。", "她五月搬去成都。"),
+    ],
+)  # fmt: skip
+def test_words_that_do_not_say_whom_they_mean_are_quoted_with_the_sentence_that_does(
+    opened: Opened, mind: Mind, said: tuple[str, ...], words: str, shown: str
+) -> None:
+    sister = fact(2 * len(said) - 1, words, "Nora moves to Bonn.", "Bonn", subject="Nora", about="other")
+    mind.answers("talk", "…")
+    mind.answers("notes", notes(sister))
+    mind.answers("verify", say("1 no"))
+    with opened() as home:
+        saved(home, *said)
+        assert believed(home) == [("quoted", shown)]
+        assert [one["quote"] for one in records(mind.asked("user")[-1]) if "quote" in one] == [shown]
+
+
 def test_a_quoted_fact_fills_no_slot_changes_nothing_and_is_not_compared(opened: Opened, mind: Mind) -> None:
     mind.answers("notes", notes(IN_LYON), notes(IN_OSLO))
     mind.answers("verify", "1 yes", "1 no")

@@ -17,14 +17,15 @@ from domain.records import Message
 from language.words import tokens
 from storage.engine import set_meta
 from storage.moving import move_memory, move_person, rows_of
+from storage.postgres.database import Server
 from storage.registry import Instruction, Registry, has_memory
 from storage.repositories import OnServer, Repositories
 from storage.rounds import Rounds
 from storage.sqlite.schema import copied_columns
-from tests.contract.stores import ENGINES, QUIET, SetStamp, Store, Teller, at
+from tests.contract.stores import ENGINES, QUIET, SetStamp, Store, Teller, at, postgres, sqlite
 from tests.contract.test_finding import embed_all
 from tests.contract.test_knowing import learned, new_fact
-from tests.storage.postgres.server import own_database, shared_connections, shared_server
+from tests.storage.postgres.server import own_database, rows_by_person, shared_connections, shared_server
 
 WORDS = ["amber", "birch", "copper", "dune", "ember", "fjord", "granite", "hazel", "微风", "小猫"]
 Rows = dict[str, list[tuple[object, ...]]]
@@ -154,6 +155,30 @@ def test_random_lives_leave_the_same_rows_and_postings_on_both_engines(tmp_path:
     for table, rows in one[0].items():
         assert rows == other[0][table], table
     assert one[1] == other[1]
+
+
+def test_where_no_policy_holds_statements_that_name_the_person_keep_people_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a server with shards: a policy is not what chooses among them."""
+    server = Server(shared_server().replace("app:secret", "postgres"))
+    with monkeypatch.context() as trusting:
+        trusting.setattr("storage.postgres.database._ROLE", "SELECT false")
+        server.give_back(server.take())
+    server.distributed = rows_by_person()
+    for name in ("ann", "bob", "one", "two"):
+        (tmp_path / name).mkdir()
+    served = [Life(postgres(tmp_path / name, server), seed) for name, seed in (("ann", 11), ("bob", 12))]
+    alone = [Life(sqlite(tmp_path / name), seed) for name, seed in (("one", 11), ("two", 12))]
+    for _ in range(60):
+        for life in (*served, *alone):
+            life.step()
+    for one, other in zip(served, alone, strict=True):
+        found, wanted = (all_rows(life.store.of) | {"erasure": []} for life in (one, other))
+        assert (found, postings(one.store.of)) == (wanted, postings(other.store.of))
+        one.store.close()
+        other.store.close()
+    server.close()
 
 
 def opened(place: Path | OnServer) -> Repositories:

@@ -214,6 +214,11 @@ def _show_inferred(context: CommandContext) -> None:
         show_row(context, fact)
     context.aside.empty_line()
     context.tell("facts.inferred_how", "quiet")
+    if context.interactive:
+        answer = context.reader.ask_question(context.words.say("facts.inferred_ask") + " ")
+        for fact in inferred:
+            if str(fact.number) == (answer or "").strip():
+                _reject(context, fact)
 
 
 # -- words
@@ -329,10 +334,14 @@ def _mark_wrong(context: CommandContext, fact: Fact) -> None:
     elif not context.confirm("facts.wrong_ask", text=fact.restatement):
         context.tell("unchanged")
     else:
-        context.conversation.undoing.correct_fact(fact.text_id, None)
-        context.tell("facts.wrong_done", text=fact.restatement)
-        context.tell("facts.take_back", "quiet", number=fact.number, text=fact.restatement)
-        _tell_personas(context, fact)
+        _reject(context, fact)
+
+
+def _reject(context: CommandContext, fact: Fact) -> None:
+    context.conversation.undoing.correct_fact(fact.text_id, None)
+    context.tell("facts.wrong_done", text=fact.restatement)
+    context.tell("facts.take_back", "quiet", number=fact.number, text=fact.restatement)
+    _tell_personas(context, fact)
 
 
 def _mark_right(context: CommandContext, fact: Fact) -> None:

@@ -165,6 +165,8 @@ def test_no_message_is_left_over() -> None:
     words = set(re.findall(r"\w+", text.lower().replace("--", " ").replace("-", "_")))
     used = {key for key in MESSAGES if f'"{key}"' in text}
     used |= {key for key in MESSAGES if key.startswith(built) and key.rpartition(".")[2] in words}
+    ends = {key: key.rpartition(".")[2].replace("'", '"') for key in MESSAGES if key.startswith(built)}
+    used |= {key for key, end in ends.items() if f'"{end}"' in text}
     assert set(MESSAGES) - used == set()
 
 

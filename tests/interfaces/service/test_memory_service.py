@@ -185,7 +185,7 @@ def test_relations_are_those_that_hold_now(opened: OpenedService, mind: Mind, cl
     opened.consolidate()
     clock.pass_by(days=1)
     mind.answers("notes", notes(lives_in("Ann", "Nice")))
-    mind.answers("compare", '{"verdicts": [{"new": 1, "known": 1, "verdict": "changes"}]}')
+    mind.answers("compare", '{"verdicts": [{"new": 1, "known": 2, "verdict": "changes"}]}')
     opened.service.process("My sister Ann lives in Nice now, she moved.", "me")
     opened.consolidate()
     assert related(opened.service.process("Where does Ann live?", "me")) == [("Ann", "lives in", "Nice")]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from tests.interfaces.terminal.conftest import Chat
+from tests.support.house import friend, marked
 from tests.support.server import ScriptedServer, delta, say, stream
 
 
@@ -67,3 +71,33 @@ def test_the_limit_that_a_server_names_when_it_refuses_a_prompt_is_the_limit_fro
     terminal.see("98 % of what the model can read is used (4,000 of 4,096 tokens).")
     terminal.say("/status")
     terminal.see("4,000 of 4,096 tokens (98 %) in the last prompt")
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "tasks"),
+    [
+        (
+            "en",
+            ("I live in Lyon.", "Please forget everything I said about Lyon and never mention it again.", "It rains."),
+            ("requests to forget", "verification"),
+        ),
+        ("zh", ("我住在里昂。", "请把我说过的关于里昂的事全都忘掉，以后别再提。", "下雨了。"), ("忘记的请求", "核对")),
+    ],
+)
+def test_status_counts_what_each_task_behind_the_talk_took(
+    chat: Chat,
+    server: ScriptedServer,
+    connected: dict[str, str],
+    language: str,
+    said: Sequence[str],
+    tasks: Sequence[str],
+) -> None:
+    none = '{"asks": "nothing", "turns": []}'
+    server.answer = lambda request: none if marked(request, "forget") else friend(request)
+    terminal = chat(columns=250, rows=90, LANGUAGE=language, GREETING="off", **connected)
+    terminal.prompt()
+    for line in (*said, "/save", "/status all"):
+        terminal.say(line)
+        terminal.prompt()
+    for task in tasks:
+        terminal.see(f"{task} 100,005")

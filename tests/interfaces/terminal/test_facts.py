@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from domain.facts import About, Change, Learned, LineEvidence, NewFact, NewRelation, PersonaDraft, Slot, Window
+from domain.facts import About, Change, Learned, LineEvidence, NewFact, NewRelation, PersonaDraft, Quote, Slot, Window
 from domain.records import Round
 from interfaces.terminal.commands.fact_list import _share_rows
 from language.scripts import Language
@@ -282,6 +282,41 @@ def test_a_note_without_a_topic_names_none(asked: Callable[..., str], language: 
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_a_model_concluded_is_listed_apart_and_rejected_by_its_number(
+    chat: Chat, tmp_path: Path, language: Language
+) -> None:
+    said, concluded = {
+        "en": ("Up at five again, lovely.", ("Ann prefers mornings.", "Ann sleeps little.")),
+        "zh": ("又是五点起床，真好。", ("安喜欢早晨。", "安睡得少。")),
+    }[language]
+    with opened(tmp_path) as memory:
+        spoken = told(memory, said, "Oh!", "2026-05-02T19:00:00+00:00")
+        quote = (Quote(spoken.user.text_id, 0, len(said), "user", said),)
+        facts = [
+            new_fact(name, spoken, restatement=text, slot=Slot("person", name), note="", stance="supposed",
+                     quotes=quote, basis="inferred")
+            for name, text in zip(("mornings", "sleep"), concluded, strict=True)
+        ]  # fmt: skip
+        assert memory.fact_log.learn(Learned(window_of(spoken), (), tuple(facts)))
+    number = number_of(tmp_path, "mornings")
+    terminal = chat(rows=40, columns=110, LANGUAGE=language)
+    terminal.prompt()
+    answers = (("", concluded), (str(number), concluded), ("", concluded[1:]))
+    for times, (answer, left) in enumerate(answers, 1):
+        terminal.say("/facts inferred")
+        terminal.see("Enter" if language == "en" else "回车", times=times)
+        shown = terminal.text().rsplit("> /facts inferred\n", maxsplit=1)[-1]
+        assert [text for text in concluded if text in shown] == [*left]
+        terminal.send(f"{answer}\r")
+        terminal.prompt()
+    terminal.send("\x04")
+    assert terminal.ended() == 0
+    with opened(tmp_path) as memory:
+        assert [one.restatement for one in memory.facts.inferred()] == [concluded[1]]
+        assert memory.facts.all() == []
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_never_was_is_taken_out_after_a_yes_and_can_be_brought_back(
     chat: Chat, tmp_path: Path, language: Language
 ) -> None:
@@ -444,6 +479,24 @@ def test_what_was_said_since_is_taken_back_before_a_decision(asked: Callable[...
     assert "As before" not in shown
     with opened(tmp_path) as memory:
         assert [fact.kept for fact in memory.facts.with_ids(["bergen"])] == [True]
+
+
+@pytest.mark.parametrize(
+    ("language", "row"),
+    [
+        ("en", "only quoted; not believed: not in the words 2, another number 1"),
+        ("zh", "没有采信：原话里没有 2, 数字对不上 1"),
+    ],
+)
+def test_a_check_says_how_many_drafts_were_not_believed_and_why(tmp_path: Path, language: str, row: str) -> None:
+    with opened(tmp_path) as memory:
+        spoken = told(memory, "I live in Oslo.", "Oh!", "2026-05-02T19:00:00+00:00")
+        rejected = {"unsupported": 2, "number": 1}
+        assert memory.fact_log.learn(
+            Learned(window_of(spoken), (), (new_fact("oslo", spoken, note=""),), rejected=rejected)
+        )
+    (tmp_path / "env").touch(0o600)
+    assert row in run(tmp_path, "--env-file", str(tmp_path / "env"), "--check", LANGUAGE=language).out
 
 
 # -- saving

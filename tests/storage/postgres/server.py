@@ -17,7 +17,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from storage.postgres.database import Server
+import psycopg
+
+from storage.postgres.database import DISTRIBUTED, Server
 from storage.postgres.setup import initialise
 
 #: PostgreSQL refuses to run as root.
@@ -114,6 +116,13 @@ def own_database(folder: Path) -> str:
     """The address of a database that no other test uses, for what the person at the terminal says."""
     name = "of_" + hashlib.sha256(bytes(folder)).hexdigest()[:16]
     return prepared(shared_server().replace("app:secret@/friend", "postgres@/postgres"), name)
+
+
+def rows_by_person() -> frozenset[tuple[str, str]]:
+    """What a server with shards would say is distributed: each table, and each view with its query."""
+    with psycopg.connect(shared_server()) as connection:
+        found = connection.execute(DISTRIBUTED.replace("'citus'", "'vector'").encode()).fetchall()
+    return frozenset((str(name), str(query)) for name, query in found)
 
 
 @cache

@@ -16,15 +16,17 @@ import psycopg
 import pytest
 
 from storage.engine import EACH
-from storage.postgres import for_postgres
+from storage.postgres import for_postgres, limit_to_person
 from storage.sqlite import schema
 from tests.contract.recorded import ROOT, every_operation
-from tests.storage.postgres.server import shared_server
+from tests.storage.postgres.server import rows_by_person, shared_server
 
 #: Tables that each engine has in its own way: the index of words, and digests of rows.
 OWN = re.compile(r"\b(?:\w+_words|\w+_postings|row_digest|changed_row)\b")
+#: Something is added with the person as its first value.
+ADDED = re.compile(r"INSERT INTO \w+ \(person, [^)]*\)\s+(?:VALUES \(|SELECT (?:DISTINCT )?)\$")
 #: What only this engine has: who has a memory, its index of words, of what a vector is, and cells of them.
-OWN_TABLES = {"person", "posting", "indexed_words", "changed_row", "cell"}
+OWN_TABLES = {"change", "person", "posting", "indexed_words", "changed_row", "cell"}
 OWN_COLUMNS = {"embedding": {"kind", "session_id", "place", "cell"}}
 
 
@@ -73,6 +75,42 @@ def test_postgres_plans_every_statement_of_the_repositories(
             refused[sqlite] = str(fault)
     assert refused == {}
     assert len(recorded["statements"]) > 250
+
+
+def scans(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each table that a plan reads, with the conditions on it."""
+    if "Relation Name" in plan and plan["Node Type"] != "ModifyTable":
+        yield (
+            plan["Relation Name"],
+            " ".join(str(of) for name, of in plan.items() if "Cond" in name or name == "Filter"),
+        )
+    for part in plan.get("Plans", ()):
+        yield from scans(part)
+
+
+def test_where_tables_are_distributed_each_statement_names_the_person_wherever_it_reads_and_writes(
+    recorded: dict[str, Any],
+) -> None:
+    """As a role that no policy holds for: every condition on the person is one of the statement."""
+    without, tables = [], rows_by_person()
+    with psycopg.connect(shared_server().replace("app:secret", "postgres"), autocommit=True) as connection:
+        connection.execute("SET friend.person = '-7'")
+        connection.execute("SET plan_cache_mode = force_generic_plan")
+        for sqlite in recorded["statements"]:
+            if OWN.search(sqlite):
+                continue
+            person = f"${sqlite.count('?') + 1}"
+            sql = limit_to_person(for_postgres(sqlite), person, dict(tables))
+            connection.execute(f"PREPARE planned AS {sql}".encode())
+            values = ", ".join(["NULL"] * len(set(re.findall(r"\$\d+", sql))))
+            execute = f"EXPLAIN (FORMAT JSON) EXECUTE planned{f'({values})' if values else ''}"
+            ((plans,),) = connection.execute(execute.encode()).fetchall()
+            connection.execute("DEALLOCATE planned")
+            read = [one for plan in plans for one in scans(plan["Plan"])]
+            added = "INSERT" not in sql or ADDED.search(sql)
+            if not added or any(f"person = {person}" not in condition for _, condition in read):
+                without.append(sql)
+    assert without == []
 
 
 def test_what_only_sqlite_takes_is_refused(server: psycopg.Connection[Any]) -> None:
@@ -131,6 +169,27 @@ def test_nobody_sees_or_writes_rows_of_another_person(server: psycopg.Connection
 )
 def test_a_statement_is_translated(sql: str, other: str) -> None:
     assert for_postgres(sql) == other
+
+
+@pytest.mark.parametrize(
+    ("sql", "limited"),
+    [
+        ("SELECT 1 FROM pg_class", "SELECT 1 FROM pg_class"),
+        ("UPDATE pin SET added = 1 WHERE text = $1 OR text = $2 RETURNING text",
+         "UPDATE pin SET added = 1 WHERE pin.person = $9 AND (text = $1 OR text = $2) RETURNING text"),
+        ("DELETE FROM pin", "DELETE FROM pin WHERE pin.person = $9"),
+        ("WITH gone AS (DELETE FROM pin RETURNING text) SELECT text FROM gone",
+         "WITH gone AS (DELETE FROM pin WHERE pin.person = $9 RETURNING text) SELECT text FROM gone"),
+        ("UPDATE pin SET added = (SELECT count(*) FROM meta WHERE key = pin.text) WHERE text = $1",
+         "UPDATE pin SET added = (SELECT count(*) FROM (SELECT meta.* FROM meta WHERE person = $9) AS meta"
+         " WHERE key = pin.text) WHERE pin.person = $9 AND (text = $1)"),
+        ("SELECT 1 FROM (meta m JOIN pins p ON p.text = m.key)",
+         "SELECT 1 FROM ((SELECT meta.* FROM meta WHERE person = $9) AS m JOIN"
+         " (SELECT text FROM (SELECT pin.* FROM pin WHERE person = $9) AS pin) AS p ON p.text = m.key)"),
+    ],
+)  # fmt: skip
+def test_a_statement_is_limited_to_a_person(sql: str, limited: str) -> None:
+    assert limit_to_person(sql, "$9", {"pin": "", "meta": "", "pins": "SELECT text FROM pin"}) == limited
 
 
 def statement_calls() -> Iterator[tuple[str, set[str]]]:
