@@ -192,8 +192,9 @@ def wrong_figure(text: str, figures: Figures) -> str:
     if any(one not in dated and not rest[one.start : one.end].isascii() for one in days):
         return "date"  # "the 2nd" may be another kind of number
     rest = without_times(rest, sorted([*named, *clocks, *dated], key=lambda one: one.start))
-    compared = compares(rest)
-    return "number" if any(not figures.bears_number(one, compared=compared) for one in asserted_numbers(rest)) else ""
+    asserted = asserted_numbers(rest)
+    compared = bool(asserted) and compares(rest)
+    return "number" if any(not figures.bears_number(one, compared=compared) for one in asserted) else ""
 
 
 def _without_lunar(text: str, figures: Figures) -> str:

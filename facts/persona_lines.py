@@ -408,7 +408,7 @@ class PersonaEditing:
         if (_language_of_line(text) or self._language) != self._language:
             return "language"
         open_facts = [one for one in facts if one.may_be_reworded]
-        text = _STANCE_MARKS.sub("", text)
+        text = _STANCE_MARKS.sub("", text) if text.endswith((")", "）")) else text
         figures = Figures(
             (*(one.figures for one in open_facts), *(TextFigures(old, self._grounds.today) for old in olds))
         )
@@ -619,7 +619,7 @@ def _keeps(text: str, line: str, share: float = _KEEPS) -> bool:
 
 
 def _letters_of(line: str) -> str:
-    return "".join(character for character in normalize_text(line) if character.isalnum())
+    return "".join(filter(str.isalnum, normalize_text(line)))
 
 
 #: The boundary between two parts of a line.

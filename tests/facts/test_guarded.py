@@ -17,11 +17,11 @@ import pytest
 
 from domain.patterns import Guarded
 from facts import ages, checking, cues, evidence, figures, refuting
-from language import forget_forms, numbers, times
+from language import forget_forms, forget_requests, numbers, times
 
 GUARDED = {
     name: one
-    for module in (cues, evidence, refuting, forget_forms, numbers)
+    for module in (cues, evidence, refuting, forget_forms, forget_requests, numbers)
     for name, one in vars(module).items()
     if isinstance(one, Guarded)
 }
