@@ -757,8 +757,8 @@ def asserts_what_is_denied(statement: str, quoted: Sequence[Sentence], sources: 
     if denied.intersection(denied_words(everything) if denied else ()):
         return True
     figures = [each[0] for one in quoted for each in _NOT_THE_FIGURE.finditer(one.text)]
-    wrong = frozenset[str]().union(*map(find_numbers, figures)) & find_numbers(statement)
-    return not wrong <= find_numbers(_NOT_THE_FIGURE.sub(" ", everything))
+    wrong = frozenset[str]().union(*map(find_numbers, figures)) & find_numbers(statement) if figures else frozenset()
+    return bool(wrong) and not wrong <= find_numbers(_NOT_THE_FIGURE.sub(" ", everything))
 
 
 #: A figure that was not it: "the 30th not the 23rd", 不是二十三号.

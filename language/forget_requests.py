@@ -301,7 +301,9 @@ def detect_forget_request(text: str, reply: str = "", reads: Reading | None = No
     """
     plain = normalise(_QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'")))
     message = plain.lower()
-    wordings = [here for one in _WORDINGS if (here := _forms_in(one, message))]
+    english, chinese = _WORDINGS
+    spoken = ([] if message.isascii() else [chinese]) + ([english] if _LATIN_WORD.search(message) else [])
+    wordings = [here for one in spoken[::-1] if (here := _forms_in(one, message))]
     if not (wordings or reply or reads):
         return None
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]

@@ -270,7 +270,8 @@ def _fold_case(text: str) -> str:
     if text.isascii():
         return text.casefold()
     plain = unicodedata.normalize("NFKC", text.translate(_NO_DIGITS)).casefold()
-    plain = _EACH.sub(" ", _TEN_THOUSAND.sub("万", plain) if "w" in plain else plain)
+    plain = _TEN_THOUSAND.sub("万", plain) if "w" in plain else plain
+    plain = _EACH.sub(" ", plain) if "一" in plain else plain
     return _OUNCES.sub(" ", plain) if "两" in plain else plain
 
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from domain.patterns import Guarded
-from facts import ages, checking, cues, evidence, figures, refuting
+from facts import ages, checking, cues, evidence, figures, refuting, spans
 from language import forget_forms, forget_requests, numbers, times
 
 GUARDED = {
     name: one
-    for module in (cues, evidence, refuting, forget_forms, forget_requests, numbers)
+    for module in (cues, evidence, refuting, spans, forget_forms, forget_requests, numbers)
     for name, one in vars(module).items()
     if isinstance(one, Guarded)
 }
