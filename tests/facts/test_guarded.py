@@ -21,7 +21,7 @@ from language import forget_forms, forget_requests, numbers, times
 
 GUARDED = {
     name: one
-    for module in (cues, evidence, refuting, spans, forget_forms, forget_requests, numbers)
+    for module in (cues, evidence, refuting, forget_forms, forget_requests, numbers)
     for name, one in vars(module).items()
     if isinstance(one, Guarded)
 }
