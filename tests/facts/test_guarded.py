@@ -30,6 +30,7 @@ GUARDED |= {
     "_CLOCK": times._CLOCK,
     "_COUNTED_NAMES": figures._COUNTED_NAMES,
     "_UNTIL": checking._UNTIL,
+    "_IN_MARKS": spans._IN_MARKS,
 }
 GUARDED |= {f"ages {name}": one for name, one in vars(ages).items() if isinstance(one, Guarded)}
 GUARDED |= {f"age {number}": one for number, (one, _) in enumerate((*ages._ENGLISH, *ages._CHINESE))}
