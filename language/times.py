@@ -563,9 +563,9 @@ def _read_weekday(match: re.Match[str], reference: date) -> _Readings:
     """Thursday, last Sunday, next Tuesday: the latest or the next one; "next" may be that of the week after."""
     number = next(at for at, name in enumerate(DAY_NAMES) if name.startswith(match["weekday"][:3]))
     which = _group(match, "which")
-    away: Sequence[int]
     ahead = (number - reference.weekday()) % 7
     of_this_week = number - reference.weekday()
+    away: tuple[int, ...]
     if which in ("last", "past"):
         away = ahead - 7, of_this_week - 7
     elif which == "next":
@@ -928,8 +928,7 @@ def _rule(
 ) -> _Rule:
     parts = needs.split("|") if isinstance(needs, str) else needs
     also: Sequence[str] = _UNITS if _AMOUNT in pattern else _ZH_UNITS if _ZH_AMOUNT in pattern else ()
-    if kind == "day of month" and pattern.isascii():
-        also = "0123456789"
+    also = "0123456789" if kind == "day of month" and pattern.isascii() else also
     return _Rule(frozenset(parts), frozenset(also), pattern_of(pattern), read, kind, certain)
 
 

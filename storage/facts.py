@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
@@ -278,12 +277,9 @@ class Facts:
         """The facts that rest on a message of each of these sessions; a session without any is left out."""
         return self._group_by("session_id", session_ids)
 
-    def in_slots(self, slots: Iterable[Slot], names: Sequence[Renaming] | None = None) -> list[Fact]:
-        """Every fact in these slots, also what is past, in the order in which they were learned.
-
-        ``names``: what ``corrected_names`` are taken to be.
-        """
-        names = self.corrected_names() if names is None else names
+    def in_slots(self, slots: Iterable[Slot]) -> list[Fact]:
+        """Every fact in these slots, also what is past, in the order in which they were learned."""
+        names = self.corrected_names()
         wanted = slots_under_all_names(slots, names) if names else [*dict.fromkeys(slots)]
         found: list[Fact] = []
         for some in (wanted[at : at + _SLOTS_AT_ONCE] for at in range(0, len(wanted), _SLOTS_AT_ONCE)):
@@ -420,7 +416,6 @@ class Facts:
     def _read_rows(self, query: str, *values: object) -> list[tuple[Fact, Row]]:
         """The fact of each row, which may have more columns."""
         run, quoted = self.database.run, _QUOTES.format(f"SELECT f.seq{query[query.index(' FROM') :]}")
-        self.database.ahead(partial(run, query, *values), partial(run, quoted, *values), self.corrected_names)
         rows = run(query, *values)
         # The messages that they rest on, in order, each with the words of it that were quoted.
         quotes: dict[int, list[Quote]] = defaultdict(list)

@@ -20,10 +20,11 @@ from storage.engine import Row
 _TABLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "conversation": (
         "seq, text_id, session_id, timestamp, role, text, round, finish, compacted, stored_at, position, hidden,"
-        " quoted, demo, speaker, undated",
+        " quoted, demo, speaker, undated, chapter",
         ("text_id", "session_id, position"),
     ),
-    "session": ("number, session_id, position, client", ("session_id",)),
+    "session": ("number, session_id, position, client, chapter", ("session_id",)),
+    "chapter": ("seq, text_id, session_id, height, parent, text, stored_at", ()),
     "summary": ("seq, text_id, session_id, timestamp, summary, upto_round, stored_at", ("text_id", "session_id")),
     "note": ("seq, text_id, topic, importance", ()),
     "fact": (
@@ -36,13 +37,13 @@ _TABLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "fact_event": ("seq, fact, what, moment, by_fact", ()),
     "archived_memory": ("text_id", ("text_id",)),
 }
-#: Messages that are brought at once, and after how many changes everything is brought again.
+#: Messages that are brought at once, and how many changes are kept: after more, everything is brought again.
 _AT_ONCE, MOST_CHANGES = 10_000, 5_000
 _SHOWN = {name: columns for name, (columns, _) in _TABLES.items()}
 #: Of a row that changed its key and what is there now, without a key all of a table; and messages by their numbers.
 _QUERY = (
-    "SELECT '', json_build_array((SELECT max(person) FROM person), (SELECT coalesce(max(number), 0) FROM change),"
-    " (SELECT value FROM meta WHERE key = 'fadings'))::text"
+    "SELECT '', json_build_array((SELECT max(person) FROM person), (SELECT min(number) FROM change),"
+    " (SELECT max(number) FROM change), (SELECT value FROM meta WHERE key = 'fadings'))::text"
     " UNION ALL SELECT place, json_build_array(key, rows_now(place, CAST(? AS json) ->> place, key))::text FROM {}"
     f" UNION ALL (SELECT 'said', json_build_array({_SHOWN['conversation']})::text FROM conversation"
     f" WHERE seq > ? ORDER BY seq LIMIT {_AT_ONCE})"
@@ -111,15 +112,17 @@ class RowCopy:
         found = defaultdict[str, list[Any]](list)
         for name, row in rows:
             found[name].append(json.loads(row))
-        ((person, change, generation),), said = found.pop(""), found.pop("said", [])
+        ((person, oldest, change, generation),), said = found.pop(""), found.pop("said", [])
         if person is None:
             return None
         changed = [(name, *row) for name, each in found.items() for row in each]
         with self._lock:
             if upto != self.upto:
                 return False  # another thread was first
-            self.upto = UpTo(change, said[-1][0] if said else upto.message, generation)
-            if upto.change >= 0 and (len(changed) == MOST_CHANGES or generation != upto.generation):
+            self.upto = UpTo(change or 0, said[-1][0] if said else upto.message, generation)
+            # Without a change that is known already others may be missing.
+            is_whole = (oldest or 0) <= upto.change and len(changed) < MOST_CHANGES
+            if upto.change >= 0 and not (is_whole and generation == upto.generation):
                 self.upto, changed, said = UpTo(), [(name, None, None) for name in _TABLES], []
             self._rows.execute("BEGIN")
             for name, key, now in (*changed, ("conversation", "0", said)):

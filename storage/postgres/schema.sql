@@ -852,8 +852,9 @@ DO $$
 DECLARE found record;
 BEGIN
     FOR found IN SELECT * FROM (VALUES ('conversation', 'DELETE OR UPDATE', 'seq'), ('summary', '', 'seq'),
-        ('session', 'INSERT OR DELETE OR UPDATE OF position, client', 'number'), ('note', '', 'seq'), ('fact', '', 'seq'),
-        ('fact_message', '', 'fact'), ('fact_event', '', 'seq'), ('archived_memory', '', '')) AS t (place, act, key) LOOP
+        ('session', 'INSERT OR DELETE OR UPDATE OF position, client, chapter', 'number'), ('chapter', '', 'seq'),
+        ('note', '', 'seq'), ('fact', '', 'seq'), ('fact_message', '', 'fact'), ('fact_event', '', 'seq'),
+        ('archived_memory', '', '')) AS t (place, act, key) LOOP
         EXECUTE format('CREATE TRIGGER note_change AFTER %s ON %I FOR EACH ROW EXECUTE FUNCTION note_change(%L)',
             coalesce(nullif(found.act, ''), 'INSERT OR DELETE OR UPDATE'), found.place, found.key);
     END LOOP;
