@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
-from itertools import pairwise, permutations
+from itertools import chain, pairwise, permutations
 from typing import Literal, get_args
 
 from domain.facts import Fact, LineEvidence, Stance
@@ -409,9 +409,7 @@ class PersonaEditing:
             return "language"
         open_facts = [one for one in facts if one.may_be_reworded]
         text = _STANCE_MARKS.sub("", text) if text.endswith((")", "）")) else text
-        figures = Figures(
-            (*(one.figures for one in open_facts), *(TextFigures(old, self._grounds.today) for old in olds))
-        )
+        figures = Figures((*_figures_of(open_facts), *(TextFigures(old, self._grounds.today) for old in olds)))
         if wrong := wrong_figure(text, figures):
             return wrong
         if any(self._missing_words(text, open_facts, olds)):
@@ -458,7 +456,7 @@ class PersonaEditing:
 
     def _make_evidence(self, text: str, operation: Operation, facts: Sequence[_Evidence]) -> LineEvidence:
         """The evidence of a line. Its day is the operation's if its facts have it, else the day that they are about."""
-        figures = Figures(tuple(one.figures for one in facts))
+        figures = Figures(_figures_of(facts))
         dated = operation.date if operation.date and figures.bears_date(operation.date) else ""
         about = max((one.fact.start[:10] for one in facts if one.fact.start), default="")
         messages = dict.fromkeys(message for one in facts for message in one.fact.messages)
@@ -502,9 +500,9 @@ class _Evidence:
         return "\n".join((self.says, *self.before))
 
     @cached_property
-    def figures(self) -> TextFigures:
-        """The numbers, days and times in it."""
-        return TextFigures(self.allows, self.said)
+    def figures(self) -> tuple[TextFigures, TextFigures]:
+        """The numbers, days and times of its statement, and those of all that it allows."""
+        return TextFigures(self.fact.restatement, self.said), TextFigures(self.allows, self.said)
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
@@ -512,6 +510,11 @@ class _Evidence:
         found = split_sentences(self.fact.restatement)
         around = zip(found, ("", *found), (*found[1:], ""), strict=False)
         return tuple(Sentence(*each, True) for each in around)
+
+
+def _figures_of(facts: Iterable[_Evidence]) -> Iterator[TextFigures]:
+    """The figures of facts, those of their statements first: most lines need no others."""
+    return chain.from_iterable(zip(*(one.figures for one in facts), strict=True))
 
 
 def _find_unsaid_stance(text: str, facts: Sequence[_Evidence]) -> Stance | None:
