@@ -572,7 +572,8 @@ class SpokenWindow:
             for each in nearest
             if not each.barred and (each.spoken_by_person or of_companion or self._is_taken_up(each))
         )
-        return next((other for other in others if is_named_in(wanted, other.words)), None)
+        forms = (wanted, " ".join(wanted)) if name.isupper() else (wanted,)  # "A G M" as it is dictated
+        return next((other for other in others if any(is_named_in(one, other.words) for one in forms)), None)
 
     def _is_taken_up(self, source: Source) -> bool:
         """Whether the companion asked about what it names, and the person answered without denying it."""
