@@ -136,8 +136,10 @@ def check_notes(
     that the model saw: a fact goes with the messages it rests on, so none says what only these do.
     """
     spoken = SpokenWindow(window, before, names)
-    own = telling_terms(" ".join((spoken.words, *names.person, *names.companion, *names.known)))
-    ground = _Checking(spoken, names, new_id, telling_terms(" ".join(shown)) - own)
+    elsewhere = telling_terms(" ".join(shown))
+    if elsewhere:
+        elsewhere -= telling_terms(" ".join((spoken.words, *names.person, *names.companion, *names.known)))
+    ground = _Checking(spoken, names, new_id, elsewhere)
     for draft in drafts:
         ground.check_note(draft)
     return CheckedNotes(tuple(ground.notes), tuple(ground.facts), tuple(ground.relations), ground.rejected)
@@ -200,7 +202,7 @@ class _Checking:
 
     def _check_fact(self, draft: FactDraft, note: str) -> NewFact | str:
         """The fact of a draft, or why there is none."""
-        if self._elsewhere & telling_terms(f"{draft.restatement} {draft.value}"):
+        if self._elsewhere and self._elsewhere & telling_terms(f"{draft.restatement} {draft.value}"):
             self.rejected["unsupported"] += 1
             return "unsupported"
         slot, single = slot_of(draft.subject, draft.attribute, draft.about, self._names)
@@ -348,7 +350,7 @@ class _Checking:
 
     def _needs(self, answered: Sequence[Source], sources: Sequence[Source], claim: _Claim) -> bool:
         """Whether a claim rests on the questions that its messages answer, by a word or a figure in them."""
-        said, asked = (frozenset().union(*(telling_terms(one.text) for one in each)) for each in (sources, answered))
+        said, asked = (frozenset().union(*(one.terms for one in each)) for each in (sources, answered))
         if telling_terms(claim.text) & asked - said - telling_terms(" ".join(self._own)):
             return True
         return wrong_figure(claim.text, self._figures_of(sources)) != ""
@@ -473,7 +475,7 @@ class _Checking:
         if asks_openly(question.text) or ends_or_denies(claim.text) or any(one.is_agreement for one in sources):
             return False
         people = telling_terms(" ".join(self._find_people(claim)))
-        said = frozenset().union(*(telling_terms(one.text) for one in sources))
+        said = frozenset().union(*(one.terms for one in sources))
         asked = question.terms - people
         if wanted.isdisjoint(asked) or not (wanted | people).isdisjoint(said):
             return False

@@ -43,7 +43,7 @@ from language.forget_requests import detect_forget_request, rounds_spoken_of
 from language.numbers import asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
 from language.references import people_named
 from language.scripts import Language, is_unspaced, language_of
-from language.sentences import sentence_spans, split_clauses, split_sentences
+from language.sentences import sentence_spans, split_clauses
 from language.times import TimeExpression, TimeRange, clock_times, possible_ranges, read_times, without_times
 from language.words import terms
 
@@ -67,9 +67,14 @@ class Sentence:
         return telling_terms(self.text)
 
     @cached_property
+    def asks(self) -> bool:
+        """Whether it is a question."""
+        return is_question(self.text)
+
+    @cached_property
     def stance(self) -> Stance:
         """The strongest stance that it allows; a question is only supposed."""
-        if is_question(self.text) and not self._confirmed:
+        if self.asks and not self._confirmed:
             return "supposed"
         # Who answers no and says what is so laughs about the guess.
         text = _LAUGHTER.sub("", self.text) if _PLAIN_NO.match(self.text) else self.text
@@ -458,19 +463,23 @@ class Source:
     @cached_property
     def only_asks(self) -> bool:
         """Whether it consists of questions."""
-        found = split_sentences(self.text)
-        return bool(found) and all(map(is_question, found))
+        return bool(self.sentences) and all(one.asks for one in self.sentences)
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
         """The questions in it, including tag questions."""
-        return tuple(one for one in split_sentences(self.text) if is_question(one) or one.endswith(("?", "？")))
+        return tuple(one.text for one in self.sentences if one.asks or one.text.endswith(("?", "？")))
 
     @cached_property
     def text_but_asked(self) -> str:
         """Its text without questions of yes or no, which take nothing for granted."""
-        kept = (one for one in split_sentences(self.text) if one not in self.questions or asks_openly(one))
+        kept = (one.text for one in self.sentences if one.text not in self.questions or asks_openly(one.text))
         return " ".join(kept)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Its meaningful terms."""
+        return frozenset().union(*(one.terms for one in self.sentences))
 
     @cached_property
     def is_denial(self) -> bool:
@@ -608,7 +617,7 @@ class SpokenWindow:
     def _terms(self) -> frozenset[str]:
         """The terms of all sentences."""
         open_to_all = (source for source in self._sources if not source.barred)
-        return frozenset().union(*(sentence.terms for source in open_to_all for sentence in source.sentences))
+        return frozenset().union(*(source.terms for source in open_to_all))
 
     @cached_property
     def _characters(self) -> frozenset[str]:
@@ -652,10 +661,11 @@ class SpokenWindow:
             *(telling_terms(one) - telling_terms(denied_part(one) if is_denial(one) else "") for one in clauses)
         )
         asked = [self._sources[each.place - 1] for each in answers]
-        in_questions = frozenset().union(*(telling_terms(one.text) for one in asked if not one.spoken_by_person))
+        in_questions = frozenset().union(*(one.terms for one in asked if not one.spoken_by_person))
+        if wanted.isdisjoint(in_questions) or not wanted.isdisjoint(said):
+            return False
         numbers = frozenset().union(*(each.figures.numbers for each in sources if each.spoken_by_person))
-        counted = any(not numbers.isdisjoint(forms) for forms in asserted_numbers(statement))
-        return bool(wanted & in_questions) and wanted.isdisjoint(said) and not counted
+        return all(numbers.isdisjoint(forms) for forms in asserted_numbers(statement))
 
     def without_own_names(self, found: frozenset[str]) -> frozenset[str]:
         """Terms without the names of person and companion, which are in every statement."""

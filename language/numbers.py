@@ -52,11 +52,13 @@ _COUNTED = (
 #: 78 m², CO₂: of a unit or a name, and no numbers.
 _NO_DIGITS = str.maketrans("²³₂", "   ")
 #: 18w, 十八个w: as people type 万.
-_TEN_THOUSAND = pattern_of("(?<=[\\d一二两三四五六七八九十百])个?w(?![a-z])")
+_TEN_THOUSAND = pattern_of(
+    r"个w(?<=[\d一二两三四五六七八九十百]个w)(?![a-z])|w(?<=[\d一二两三四五六七八九十百]w)(?![a-z])"
+)
 #: 一百八一个 is 180 each.
 _EACH = pattern_of("(?<=[百千万][二三四五六七八九])(?=一[个位人家斤只张件])")
 #: 八两 is a weight: there 两 is no two.
-_OUNCES = pattern_of("(?<=[一二三四五六七八九])两")
+_OUNCES = pattern_of("两(?<=[一二三四五六七八九]两)")
 _JIN = pattern_of(
     r"(?P<jin>\d{1,12}(?:\.\d{1,12})?|[一二两三四五六七八九十百]{1,12})(?<!公)斤(?:(?P<liang>[\d一二三四五六七八九])两?|(?P<half>半))?"
 )
@@ -271,7 +273,8 @@ def _fold_case(text: str) -> str:
     if text.isascii():
         return text.casefold()
     plain = unicodedata.normalize("NFKC", text.translate(_NO_DIGITS)).casefold()
-    plain = _EACH.sub(" ", _TEN_THOUSAND.sub("万", plain) if "w" in plain else plain)
+    plain = _TEN_THOUSAND.sub("万", plain) if "w" in plain else plain
+    plain = _EACH.sub(" ", plain) if "一" in plain else plain
     return _OUNCES.sub(" ", plain) if "两" in plain else plain
 
 

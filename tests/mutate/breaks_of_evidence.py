@@ -87,7 +87,7 @@ _ROWS = (
      " and each.may_say_of(subject))", ")",
      REFUTED + "test_what_another_speaker_says_is_said_of_themselves_alone"),
     ("a question states what it asks", EVIDENCE,
-     "        if is_question(self.text) and not self._confirmed:\n", "        if False:\n",
+     "        if self.asks and not self._confirmed:\n", "        if False:\n",
      CHECKED + "test_nothing_becomes_more_certain_than_it_was_said"),
     ("a plan in one clause makes all of the sentence a plan", EVIDENCE,
      '        return "stated" if "stated" in best else self.stance\n', "        return self.stance\n",
