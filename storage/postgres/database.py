@@ -463,10 +463,10 @@ class PostgresDatabase:
         query = sql, tuple(one.tobytes() if isinstance(one, memoryview) else repr(one) for one in values)
         if query not in rows:
             asked, copy = getattr(self._kept, "asked", None), self._kept.copy
-            if copy and (self._kept.brought or asked is not None) and copy.serves(sql):
+            if copy and (self._kept.brought or asked is not None) and copy.tables.serves(sql):
                 if not self._kept.brought:
                     raise _Unread
-                rows[query] = copy.run(sql, values)
+                rows[query] = copy.tables.run(sql, values)
                 self._log_statement("read in memory", sql, values, rows[query])
             elif asked is not None:
                 asked[query] = sql, values
@@ -481,11 +481,16 @@ class PostgresDatabase:
         outer = getattr(self._kept, "rows", None)
         self._kept.rows = {} if outer is None else outer
         if outer is None:
-            self._kept.brought, self._kept.copy = False, self._own_copy()
+            self._kept.brought, self._kept.copy, self._kept.occasion = False, self._own_copy(), object()
         try:
             yield
         finally:
             self._kept.rows = outer if self._kept.rows is not None else None  # a write inside made it stale
+
+    @property
+    def occasion(self) -> object | None:
+        """The same as long as this thread is ``reading``; None where it is not."""
+        return None if getattr(self._kept, "rows", None) is None else self._kept.occasion
 
     def ahead(self, *reads: Callable[[], object]) -> None:
         """Read together what each of these asks for first, then what each asks for next, until they return."""
@@ -520,7 +525,7 @@ class PostgresDatabase:
             kept.copy = copy
             sql, values = copy.what_is_new(upto := copy.upto)
             taken = copy.take(upto, self.run(sql, *values))
-            self._is_copied = (size := copy.size) <= copies.most
+            self._is_copied = (size := copy.tables.size) <= copies.most
             if taken is None or not self._is_copied:
                 copies.drop(self.let_go)
                 break
