@@ -81,10 +81,12 @@ def renaming_of(corrected: CorrectedValue) -> Renaming | None:
     "My boss is Tom, not Gareth" is about two people, "she is called Annika, not Annette" about one.
     """
     wrong, right = (_BEHIND_NAME.sub("", value).strip() for value in (corrected.wrong, corrected.right))
+    if not is_name(right):
+        return None
     if not is_name(wrong) and _MISNAMED.search(corrected.statement):
         # The fact that the name was wrong in is about something else: the statement gives both names.
         wrong = next(_names_like(right, corrected.statement), wrong)
-    if not (is_name(wrong) and is_name(right)) or wrong == right:
+    if not is_name(wrong) or wrong == right:
         return None
     alike = _are_alike(wrong.casefold(), right.casefold())
     misnamed = _MISNAMED.search(corrected.statement) is not None and (alike or _is_named(wrong, corrected.statement))
