@@ -170,6 +170,11 @@ class Doing:
         """Whether the clauses begin with somebody whom a statement about another one does not mention."""
         return all(self._is_without(_plain(each), quoted) for each in clauses)
 
+    @property
+    def _of_person(self) -> bool:
+        """Whether the subject is the person, not somebody whom a model took for the person."""
+        return self.about == "person" and (self.subject in self.own or self.subject not in self.said)
+
     def _names(self) -> frozenset[str]:
         in_statement = frozenset(one.casefold() for one in _CAPITAL.findall(self.statement))
         return self.people | (in_statement - _TIMES)
@@ -221,14 +226,16 @@ class Doing:
             ]
             # Without a word for whoever does it a clause is of the speaker: 公司要求每天加班.
             between = sentence[before[-1].end : at] if before else ""
-            left_out = self.about == "person" and _LETS.search(between) is not None
+            left_out = self._of_person and _LETS.search(between) is not None
             if before and before[-1].kind == "self":  # what the speaker does to the subject may be told of it
-                left_out = left_out or self.subject.rpartition("的")[2] in sentence
+                near, called = f"{sentence} {' '.join(quoted)}", self.subject.rpartition("的")[2]
+                kin = [_relations_of(one.word) for one in _persons_in(near, names) if one.kind == "kin"]
+                left_out = left_out or called in near or any(_relations_of(called) & each for each in kin)
             own = [one for one in self.own if one in deed[: found.a] and deed[deed.find(one) - 1] not in _FOR_WHOM]
             yield None if verb < 0 or not before or left_out or own else before[-1]
 
     def _is_another(self, one: _Person) -> bool:
-        subject, of_person = self.subject.casefold(), self.about == "person"
+        subject, of_person = self.subject.casefold(), self._of_person
         if one.kind in ("self", "pronoun", "unclear"):
             return one.kind == ("pronoun" if of_person else "self")
         relation = _ENDS_IN_KIN.search(subject)

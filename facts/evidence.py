@@ -765,6 +765,8 @@ def asserts_what_is_denied(statement: str, quoted: Sequence[Sentence], sources: 
     """Whether a statement has what its sentences deny and none asserts: 知道 of 不知道, the 23 of "not the 23rd"."""
     if ends_or_denies(statement):
         return False
+    wanted = telling_terms(statement) | _letters_of(telling_terms(statement))
+    quoted = [each for each in quoted if not _is_so_of_another(wanted, each)]
     everything = "，".join(source.text for source in sources)
     denied = {one for each in quoted for one in denied_words(each.text) if one in statement}
     if denied.intersection(denied_words(everything) if denied else ()):
