@@ -66,6 +66,12 @@ _UNTIL = Guarded(
 _ONLY_NAMES = pattern_of(r"(?:the|my|our|that|this) (?:\w+ )?\w+", re.IGNORECASE)
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
+#: That somebody else wrote or said it, which words that were passed on show.
+_ATTRIBUTES = pattern_of(
+    r"^according to\b|\b(?:says?|said|wrote|writes|asks|asked|replied|claims?|told)\b"
+    r"|^根据|说|写道?|(?<!自)称|回复|要求|通知",
+    re.IGNORECASE,
+)
 #: That somebody asks whoever is named behind it; and words of asking in a question, which is then of asking others.
 _ASKS_WHOM = pattern_of(r"(?:\bask(?:s|ed|ing)? |(?<![访学顾疑])问[了过]?(?!题))(?P<whom>.+)", re.IGNORECASE)
 _ASKING = pattern_of(r"\bask(?:s|ed|ing)?\b|(?<![访学顾疑])问(?!题)", re.IGNORECASE)
@@ -130,8 +136,10 @@ def check_notes(
     that the model saw: a fact goes with the messages it rests on, so none says what only these do.
     """
     spoken = SpokenWindow(window, before, names)
-    own = telling_terms(" ".join((spoken.words, *names.person, *names.companion, *names.known)))
-    ground = _Checking(spoken, names, new_id, telling_terms(" ".join(shown)) - own)
+    elsewhere = telling_terms(" ".join(shown))
+    if elsewhere:
+        elsewhere -= telling_terms(" ".join((spoken.words, *names.person, *names.companion, *names.known)))
+    ground = _Checking(spoken, names, new_id, elsewhere)
     for draft in drafts:
         ground.check_note(draft)
     return CheckedNotes(tuple(ground.notes), tuple(ground.facts), tuple(ground.relations), ground.rejected)
@@ -194,7 +202,7 @@ class _Checking:
 
     def _check_fact(self, draft: FactDraft, note: str) -> NewFact | str:
         """The fact of a draft, or why there is none."""
-        if self._elsewhere & telling_terms(f"{draft.restatement} {draft.value}"):
+        if self._elsewhere and self._elsewhere & telling_terms(f"{draft.restatement} {draft.value}"):
             self.rejected["unsupported"] += 1
             return "unsupported"
         slot, single = slot_of(draft.subject, draft.attribute, draft.about, self._names)
@@ -302,7 +310,7 @@ class _Checking:
         sources = self._window.find_bearing(named, claim.about == "companion", claim.subject)
         if not sources:
             return "companion's words"
-        if claim.quotes and self._are_pasted(claim.quotes, sources):
+        if claim.quotes and self._are_pasted(claim.quotes, sources) and not _ATTRIBUTES.search(claim.text):
             return "quoted text"
         if not self._says_that_it_asks(claim, sources):
             sources = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))
@@ -342,7 +350,7 @@ class _Checking:
 
     def _needs(self, answered: Sequence[Source], sources: Sequence[Source], claim: _Claim) -> bool:
         """Whether a claim rests on the questions that its messages answer, by a word or a figure in them."""
-        said, asked = (frozenset().union(*(telling_terms(one.text) for one in each)) for each in (sources, answered))
+        said, asked = (frozenset().union(*(one.terms for one in each)) for each in (sources, answered))
         if telling_terms(claim.text) & asked - said - telling_terms(" ".join(self._own)):
             return True
         return wrong_figure(claim.text, self._figures_of(sources)) != ""
@@ -467,7 +475,7 @@ class _Checking:
         if asks_openly(question.text) or ends_or_denies(claim.text) or any(one.is_agreement for one in sources):
             return False
         people = telling_terms(" ".join(self._find_people(claim)))
-        said = frozenset().union(*(telling_terms(one.text) for one in sources))
+        said = frozenset().union(*(one.terms for one in sources))
         asked = question.terms - people
         if wanted.isdisjoint(asked) or not (wanted | people).isdisjoint(said):
             return False
@@ -637,8 +645,11 @@ def _names_of(claim: _Claim) -> Iterator[str]:
         return
     yield from latin_names(claim.value) if " " in claim.value or unspaced_length(claim.value) else ()
     for name in (*claim.draft.persons, *claim.draft.entities, claim.draft.location):
-        if name and (name in claim.text or name == claim.value):
-            yield from [name] if unspaced_length(name) else (one for one in name.split() if one not in _OF_A_STREET)
+        if name and (name in claim.text or name == claim.value) and not is_kin(name.rpartition("的")[2]):
+            parts = [name] if unspaced_length(name) else [each.removesuffix("'s") for each in name.split()]
+            yield from (
+                each for each in parts if each not in _OF_A_STREET and (each[0].isupper() or not each.isascii())
+            )
 
 
 def _of_ages(statement: str, sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:

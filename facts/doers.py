@@ -161,6 +161,8 @@ class Doing:
         """Whether everyone who does it in these sentences is somebody else; ``quoted``: the words that say it."""
         if not self.subject or not self.statement.startswith(self.subject):
             return False
+        if self.about == "person" and self.subject not in self.own and self.subject in self.said:
+            return False  # who is spoken of by name may be somebody else, whatever a model calls them
         rest = self.statement[len(self.subject) :]
         find = self._doers_of if rest.isascii() else self._doers_han
         doers = [*find(rest, evidence, [_plain(one) for one in quoted])]
@@ -169,11 +171,6 @@ class Doing:
     def is_about_another(self, clauses: Sequence[str], quoted: Sequence[str]) -> bool:
         """Whether the clauses begin with somebody whom a statement about another one does not mention."""
         return all(self._is_without(_plain(each), quoted) for each in clauses)
-
-    @property
-    def _of_person(self) -> bool:
-        """Whether the subject is the person, not somebody whom a model took for the person."""
-        return self.about == "person" and (self.subject in self.own or self.subject not in self.said)
 
     def _names(self) -> frozenset[str]:
         in_statement = frozenset(one.casefold() for one in _CAPITAL.findall(self.statement))
@@ -226,7 +223,7 @@ class Doing:
             ]
             # Without a word for whoever does it a clause is of the speaker: 公司要求每天加班.
             between = sentence[before[-1].end : at] if before else ""
-            left_out = self._of_person and _LETS.search(between) is not None
+            left_out = self.about == "person" and _LETS.search(between) is not None
             if before and before[-1].kind == "self":  # what the speaker does to the subject may be told of it
                 near, called = f"{sentence} {' '.join(quoted)}", self.subject.rpartition("的")[2]
                 kin = [_relations_of(one.word) for one in _persons_in(near, names) if one.kind == "kin"]
@@ -235,7 +232,7 @@ class Doing:
             yield None if verb < 0 or not before or left_out or own else before[-1]
 
     def _is_another(self, one: _Person) -> bool:
-        subject, of_person = self.subject.casefold(), self._of_person
+        subject, of_person = self.subject.casefold(), self.about == "person"
         if one.kind in ("self", "pronoun", "unclear"):
             return one.kind == ("pronoun" if of_person else "self")
         relation = _ENDS_IN_KIN.search(subject)

@@ -31,7 +31,7 @@ _DREAM = (
     r"|(?:(?:had|have|having) (?:a|an|this|that|the) (?:\w+ )?|(?:weird|strange|odd|craz|mad|bad|funn|awful|horribl|wild)\w* )"
     r"dream(?! (?:of|job|house|home|car)\b)"
     r"|role.?play\w*|once upon a time)\b"
-    r"|梦[见到]|做了?个?[^，。！]{0,4}梦(?!想)|从前有"
+    r"|梦[见到]|(?<![你您])做了?个?[^，。！]{0,4}梦(?![想吧])|从前有"
 )
 _TALE = Guarded(
     "dream|nightmare|role|once upon|novel|story|book|film|movie|play|script|campaign|game|梦|从前有",
@@ -320,7 +320,7 @@ _A_NUMBER = pattern_of(
 #: What takes back the number before it, and what is not the number behind it.
 _RATHER = pattern_of(
     r"\b(?:no,? wait|wait,? no|no,? sorry|sorry,? no|i mean|i meant|make (?:that|it)|scratch that|correction|oops|no an?|hang on|or rather)\b"
-    r"[^.!?]{0,60}$|(?:不对|[打说记看搞算写]错了?|口误|[哦啊噢哎]不|更正)[^。！？]{0,30}$"
+    r"[^.!?]{0,60}$|(?:不对|[打说记看搞写]错了|口误|[哦啊噢哎]不|更正)[^。！？]{0,30}$"
 )
 _MAY_CORRECT = pattern_of(
     r"\bno,?\b|\bnot\b|mean|sorry|wait|make|scratch|correction|oops|rather|hang on|不|错|口误|更正"
@@ -423,7 +423,7 @@ def _opens_with_name(clause: str, statement: str, around: Around) -> str:
 
     A word with a capital is a name where the conversation has it so in the middle of a sentence, or twice.
     """
-    found = _OPENING_NAME.search(clause) or _NICKNAME.search(clause)
+    found = _OPENING_NAME.match(clause) or _NICKNAME.match(clause)
     name = found["name"] if found else ""
     if not found or name.casefold() in statement.casefold():
         return ""
@@ -448,18 +448,23 @@ _HAS_SUBJECT = pattern_of(
 )
 
 
+@lru_cache(256)
+def _has_other_subject(clause: str) -> bool:
+    return _OTHER_SUBJECT.match(clause) is not None
+
+
 def governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
     """The clause with the subject of the one that says a statement: itself, or one before it."""
     best = _whole_clause(statement, sentence, quoted)
     before = split_clauses(sentence[: sentence.find(best) + len(best)])
-    others = (each for each in before if _OTHER_SUBJECT.search(each) and not _ONLY_THINKS.search(each))
+    others = (each for each in before if _has_other_subject(each) and not _ONLY_THINKS.search(each))
     if _HAS_SUBJECT.match(best) and not any(others):
         return best
     for clause in reversed(before):
-        if _FIRST_PERSON.search(clause.casefold()) or _OTHER_SUBJECT.search(clause) or "我" in clause:
+        if _FIRST_PERSON.search(clause.casefold()) or _has_other_subject(clause) or "我" in clause:
             # Where the first clause leaves the subject out it is the speaker, and perhaps of the later ones, too.
             left_out = clause != best and clause != before[0] and not before[0].isascii()
-            return best if left_out and not _OTHER_SUBJECT.search(before[0]) else clause
+            return best if left_out and not _has_other_subject(before[0]) else clause
     return best
 
 
@@ -475,7 +480,7 @@ def _is_of_another(statement: str, clause: str, around: Around) -> bool:
     """Whether a clause is about somebody, and a statement about the person mentions no one else."""
     plain, stated = clause.casefold(), statement.casefold()
     named = _opens_with_name(clause, statement, around)
-    if not (_OTHER_SUBJECT.search(clause) or named) or _FIRST_PERSON.search(plain):
+    if not (_has_other_subject(clause) or named) or _FIRST_PERSON.search(plain):
         return False
     if _FOR_THE_SPEAKER.search(plain):
         return False

@@ -262,7 +262,8 @@ def _read_match(rule: _Rule, match: re.Match[str], reference: date) -> Iterator[
         recurrence = _recurrence_of(match[0]) if rule.kind in ("recurrence", "weekday") else ""
         start = match.end("lead") if _group(match, "lead") else match.start()
         hours = _PARTS.get(_group(match, "part"))
-        yield TimeExpression(start, match.end(), rule.kind, meant, tuple(dict.fromkeys(possible)), recurrence, hours)
+        several = tuple(dict.fromkeys(possible)) if len(possible) > 1 else tuple(possible)
+        yield TimeExpression(start, match.end(), rule.kind, meant, several, recurrence, hours)
 
 
 def _join_two(first: TimeExpression, last: TimeExpression) -> TimeExpression:
@@ -564,6 +565,7 @@ def _read_weekday(match: re.Match[str], reference: date) -> _Readings:
     which = _group(match, "which")
     ahead = (number - reference.weekday()) % 7
     of_this_week = number - reference.weekday()
+    away: tuple[int, ...]
     if which in ("last", "past"):
         away = ahead - 7, of_this_week - 7
     elif which == "next":
@@ -925,7 +927,7 @@ def _rule(
     certain: bool = True,
 ) -> _Rule:
     parts = needs.split("|") if isinstance(needs, str) else needs
-    also = _UNITS if _AMOUNT in pattern else _ZH_UNITS if _ZH_AMOUNT in pattern else ()
+    also: Sequence[str] = _UNITS if _AMOUNT in pattern else _ZH_UNITS if _ZH_AMOUNT in pattern else ()
     also = "0123456789" if kind == "day of month" and pattern.isascii() else also
     return _Rule(frozenset(parts), frozenset(also), pattern_of(pattern), read, kind, certain)
 

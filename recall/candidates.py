@@ -496,9 +496,8 @@ class CandidateSearch:
         ``backgrounds``: vectors of unrelated sentences. In a large history the vectors are searched in a separate
         thread, while SQLite reads the words and earlier results are ranked.
         """
-        ahead = self._archive.database.ahead
         wanted = words_of(asked, len(self._table))
-        ahead(
+        self._archive.database.ahead(
             *(partial(self._nearest, [one for one in vectors if one is not None], kind) for kind in _KINDS),
             *(partial(self._fetch_postings, *one) for one in wanted),
         )
@@ -514,8 +513,6 @@ class CandidateSearch:
                 cache(partial(self._gather, each, found, at, searched))
                 for at, (each, found) in enumerate(zip(asked, worded, strict=True))
             ]
-            nothing = np.zeros(0, np.int64)
-            ahead(*(partial(read, each, nothing) for each in asked for read in (self._summary_words, self._fact_words)))
             for each, vector, gather, background in zip(asked, vectors, gathered, backgrounds, strict=True):
                 yield self._find_candidates(each, vector, gather(), background)
 

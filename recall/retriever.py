@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import cache, lru_cache, partial, reduce
-from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
@@ -41,7 +39,6 @@ from recall.time_ranges import TimeRangeSearch
 if TYPE_CHECKING:
     from domain.facts import Slot
     from domain.indexes import Embedder, Vector, VectorIndex
-    from storage.facts import Renaming
     from storage.repositories import Repositories
 
 
@@ -117,7 +114,6 @@ class OwnMemories:
         self._background: dict[bool, list[Vector]] = {}
         self._kinds: MessageKinds | None = None
         self._inputs: dict[str, Vector | None] = {}
-        self._names: list[Renaming] = []
         self._vector_of = lru_cache(_VECTORS_CACHED)(HashedEmbedder().vector)
         self._lock = Lock()
 
@@ -140,22 +136,13 @@ class OwnMemories:
             self._inputs = dict([*self._inputs.items(), (said[-1].strip(), vectors[-1])][-_INPUTS_KEPT:])
         kinds = [self._kinds.kind_of(vector) if self._kinds else None for vector in vectors]
         backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
-        ranking_of = cache(
-            lambda: [
-                RankedSearch(searched, _weigh_remark(searched, ranking.rank(searched.evidence), len(asked)))
-                for searched in search.find(asked, vectors, backgrounds)
-            ]
-        )
+        ranked = [
+            RankedSearch(searched, _weigh_remark(searched, ranking.rank(searched.evidence), len(asked)))
+            for searched in search.find(asked, vectors, backgrounds)
+        ]
         today = now.date().isoformat()
         known = KnownFacts(self._archive, request.session_id, request.hidden, self._slots_of, today)
-        selector = Selector(self._archive, table, limits, known, search, cutting=request.gated)
-        facts_of = cache(lambda: [(each.text, search.match_facts(each)) for each in asked])
         own = said if apart else said[-1:]
-        self._archive.database.ahead(
-            lambda: selector.read_ahead(ranking_of(), [*chain(*map(_best_seqs, ranking_of()))]),
-            lambda: copy(known).find_answers(own, facts_of(), facts_of()[-1:]),
-        )
-        ranked = ranking_of()
         # The searches of one input are judged together: alone by its words, with the last round by its meaning.
         size = 1 if apart else len(ranked)
         relevant: list[RankedSearch] = []
@@ -216,27 +203,16 @@ class OwnMemories:
         How many words are read depends on how many messages there are, which is taken to be as it was.
         """
         of, table = self._archive, self._table or MessageTable()  # another thread may put it away meanwhile
-        state = of.messages.generation, of.archive.has_any, of.sessions.has_clients
         rows = (lambda: of.index.words.rows("summary")), (lambda: of.index.words.rows("fact"))
         new = partial(of.messages.columns_after, table.last_seq, _AT_ONCE)
         near = [partial(self._vectors.search, kind="summary", exclude_session="", limit=1)] if self._vectors else []
-        summaries = partial(of.summaries.sessions_after, max(table.summaries, default=0))
-        facts = partial(of.facts.messages_after, table.last_fact)
+        session = partial(of.sessions.number_of, request.session_id)
         asked = cache(lambda: words_of(_read_questions(request), len(table)))
 
         def read_words() -> None:
             of.database.ahead(*(partial(of.index.words.postings, *one) for one in asked()))
 
-        def read_names() -> None:
-            self._names = of.facts.corrected_names()
-
-        def read_slots() -> None:
-            said = [query for query in request.queries if query.strip()]
-            own = said if request.apart else said[-1:]
-            of.facts.in_slots(dict.fromkeys(slot for text in own for slot in self._slots_of(text)), self._names)
-
-        session = partial(of.sessions.number_of, request.session_id)
-        return [*state, *rows, new, summaries, facts, session, *near, read_words, read_names, read_slots]
+        return [of.messages.generation, *rows, new, session, *near, read_words]
 
     def warm(self) -> None:
         """Load the message table, so that the first question need not wait for it."""

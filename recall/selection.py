@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import NamedTuple, TypeVar
-
-import numpy as np
 
 from domain.patterns import pattern_of
 from domain.quotations import as_memory, memory_text
@@ -58,8 +55,6 @@ _SUMMARIES, _MARKED_SUMMARIES, _LONG_SUMMARY = 0.08, 0.25, 250
 _BOTH = 0.1
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
 _SHORT = 36
-#: A turn of more tokens is not that short.
-_LITTLE = 40
 #: The longest that a neighbour may be.
 _LONG_NEIGHBOUR = 300
 
@@ -203,23 +198,6 @@ class Selector:
         for found in searches if weak else ():
             weak.difference_update(_named(found, order))
         return {row: best[row] for row in order if row not in weak}
-
-    def read_ahead(self, searches: Sequence[RankedSearch], also: Sequence[int]) -> None:
-        """Read what ``select`` mostly reads, and the messages ``also``; for ``Database.ahead``."""
-        ahead, table, facts = self.archive.database.ahead, self.table, self.archive.facts
-        best = np.array([*self._best_messages(searches)], np.int64)
-        lacking = best[(table.length[best] <= _LITTLE) | (~table.by_user[best] & self.known.has_any)]
-        beside = np.concatenate([table.previous[lacking], table.next[lacking]])
-        numbers: list[int] = table.seq[np.concatenate([best, beside[beside >= 0]])].tolist()
-        order = [*self._best_sessions(searches)]
-        read_summaries = partial(self.archive.summaries.of_sessions, order)
-        read_facts = [partial(self.known.resting_on, numbers)] if self.known.has_any else []
-        ahead(lambda: self.search.read_messages([*dict.fromkeys([*numbers, *also])]), read_summaries, *read_facts)
-        if self.known.has_any:
-            texts, resting = read_summaries(), self.known.resting_on(numbers)
-            sessions = sorted([texts[one].session_id for one in order if one in texts][: self.limits.sessions])
-            found = [fact for number in numbers for fact in resting[number]]
-            ahead(partial(facts.of_sessions, sessions), partial(self.known.successors_of, found))
 
     def _laid(self, searches: Sequence[RankedSearch], sought: Mapping[str, float]) -> _Laid:
         """The best turns with what they need to be understood, cut, and what became of what they say."""

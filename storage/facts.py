@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
@@ -82,10 +81,12 @@ def renaming_of(corrected: CorrectedValue) -> Renaming | None:
     "My boss is Tom, not Gareth" is about two people, "she is called Annika, not Annette" about one.
     """
     wrong, right = (_BEHIND_NAME.sub("", value).strip() for value in (corrected.wrong, corrected.right))
+    if not is_name(right):
+        return None
     if not is_name(wrong) and _MISNAMED.search(corrected.statement):
         # The fact that the name was wrong in is about something else: the statement gives both names.
         wrong = next(_names_like(right, corrected.statement), wrong)
-    if not (is_name(wrong) and is_name(right)) or wrong == right:
+    if not is_name(wrong) or wrong == right:
         return None
     alike = _are_alike(wrong.casefold(), right.casefold())
     misnamed = _MISNAMED.search(corrected.statement) is not None and (alike or _is_named(wrong, corrected.statement))
@@ -276,12 +277,9 @@ class Facts:
         """The facts that rest on a message of each of these sessions; a session without any is left out."""
         return self._group_by("session_id", session_ids)
 
-    def in_slots(self, slots: Iterable[Slot], names: Sequence[Renaming] | None = None) -> list[Fact]:
-        """Every fact in these slots, also what is past, in the order in which they were learned.
-
-        ``names``: what ``corrected_names`` are taken to be.
-        """
-        names = self.corrected_names() if names is None else names
+    def in_slots(self, slots: Iterable[Slot]) -> list[Fact]:
+        """Every fact in these slots, also what is past, in the order in which they were learned."""
+        names = self.corrected_names()
         wanted = slots_under_all_names(slots, names) if names else [*dict.fromkeys(slots)]
         found: list[Fact] = []
         for some in (wanted[at : at + _SLOTS_AT_ONCE] for at in range(0, len(wanted), _SLOTS_AT_ONCE)):
@@ -290,6 +288,15 @@ class Facts:
             query = f"{_KNOWN} AND ({asked})"
             found += self._read_facts(query, *(part for slot in some for part in (slot.subject, slot.attribute)))
         return sorted(found, key=lambda fact: fact.number)
+
+    def ended_plans(self) -> list[Fact]:
+        """The plans and wishes of the person and of others that a fact ended, in the order of learning."""
+        ended = (
+            "EXISTS (SELECT 1 FROM fact_event e JOIN fact n ON n.seq = e.by_fact"
+            " WHERE e.fact = f.seq AND e.what = 'ended' AND n.text_id = f.replaced_by)"
+        )
+        planned = "f.stance IN ('planned', 'wished') AND f.about <> 'companion' AND f.until <> '' AND f.corrected = 0"
+        return self._read_facts(f"{_KNOWN} AND {planned} AND {ended} ORDER BY f.seq")
 
     def matching(self, wanted: FactFilter, most: int) -> list[Fact]:
         """The facts that pass a filter, also what is past, at most so many, the latest first."""
@@ -418,7 +425,6 @@ class Facts:
     def _read_rows(self, query: str, *values: object) -> list[tuple[Fact, Row]]:
         """The fact of each row, which may have more columns."""
         run, quoted = self.database.run, _QUOTES.format(f"SELECT f.seq{query[query.index(' FROM') :]}")
-        self.database.ahead(partial(run, query, *values), partial(run, quoted, *values), self.corrected_names)
         rows = run(query, *values)
         # The messages that they rest on, in order, each with the words of it that were quoted.
         quotes: dict[int, list[Quote]] = defaultdict(list)
