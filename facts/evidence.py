@@ -784,6 +784,8 @@ def asserts_what_is_denied(statement: str, quoted: Sequence[Sentence], sources: 
     """Whether a statement has the words right behind a denial in its sentences, which no message asserts."""
     if ends_or_denies(statement):
         return False
+    wanted = telling_terms(statement) | _letters_of(telling_terms(statement))
+    quoted = [each for each in quoted if not _is_so_of_another(wanted, each)]
     denied = {one for each in quoted for one in denied_words(each.text) if one in statement}
     return not denied.isdisjoint(denied_words("，".join(source.text for source in sources)) if denied else ())
 
