@@ -22,8 +22,8 @@ _A_FIGURE = pattern_of(
 _WHOLE_MONTH = 28
 #: How many have one name, which a statement may count, or were just named: "the two Toms", "how the two differ".
 _COUNTED_NAMES = Guarded(
-    "two|three",
-    r"\b(?:two|three)\b(?= [A-Z]\w+s\b)"
+    "two|three|两|三|俩",
+    r"(?<=[\u4e00-\u9fff])(?:[两三]个?人|俩)|\b(?:two|three)\b(?= [A-Z]\w+s\b)"
     r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)",
 )
 #: By how much one unit may differ from another.
@@ -161,15 +161,18 @@ class Figures:
             return False
         if len(iso) == 4 and days.first.year in self.years_since:
             return True
-        if days.first.year not in self.years_of_birth:
+        if days.first.year not in (self.years_of_birth | self.years_since):
             return False
         return len(iso) == 4 or (
             self.holds_day(days.first.month, days.first.day) if len(iso) == 10 else self.holds_month(days.first.month)
         )
 
 
-def wrong_figure(text: str, figures: Figures) -> str:
-    """The kind of figure in a text that these do not support: "date", "time" (of day), "number", or ""."""
+def wrong_figure(text: str, figures: Figures, compared: AbstractSet[str] = frozenset()) -> str:
+    """The kind of figure in a text that these do not support: "date", "time" (of day), "number", or "".
+
+    ``compared``: numbers that follow from a few others.
+    """
     if not _A_FIGURE.search(text.casefold()):
         return ""
     rest = _COUNTED_NAMES.sub(" ", _without_lunar(text, figures))
@@ -192,9 +195,9 @@ def wrong_figure(text: str, figures: Figures) -> str:
     if any(one not in dated and not rest[one.start : one.end].isascii() for one in days):
         return "date"  # "the 2nd" may be another kind of number
     rest = without_times(rest, sorted([*named, *clocks, *dated], key=lambda one: one.start))
-    asserted = asserted_numbers(rest)
-    compared = bool(asserted) and compares(rest)
-    return "number" if any(not figures.bears_number(one, compared=compared) for one in asserted) else ""
+    asserted = [one for one in asserted_numbers(rest) if compared.isdisjoint(one)]
+    comparing = bool(asserted) and compares(rest)
+    return "number" if any(not figures.bears_number(one, compared=comparing) for one in asserted) else ""
 
 
 def _without_lunar(text: str, figures: Figures) -> str:
@@ -231,6 +234,8 @@ def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str,
     if not wrong:
         return text, ""
     if wrong == "date" and own.counts_days:
+        return text, ""
+    if wrong == "number" and not wrong_figure(text, figures, own.compared):
         return text, ""
     times = read_times(text, _ANY_DAY)
     right: list[tuple[int, int, str]] = []

@@ -193,7 +193,7 @@ class PersonaEditing:
         """Apply operations in order. Returns those that were not applied, with why.
 
         A rejected "drop" is tried again after all others: by what was done the persona may be too long. A line that is
-        past in part has been asked about now, and gets this day.
+        past in part has been asked about now, and gets this day; so does one that was past and is put right.
         """
         for at, line in enumerate(self._lines):
             if line and line.evidence and self._grounds.past.get(line.text.strip()) is False:
@@ -302,6 +302,8 @@ class PersonaEditing:
         ]
         new = [self._make_evidence(text, operation, facts)] if facts else []
         evidence = _join_evidence([*filter(None, rests), *new] or [one.evidence for _, one in lines if one.evidence])
+        if any(one.text.strip() in self._grounds.past for _, one in lines):
+            evidence = replace(evidence, date=max(evidence.date, self._grounds.today.isoformat()))
         self._lines[place] = _Line(line.text[: len(line.text) - len(olds[0])] + text, evidence)
         for at, _ in lines[1:]:
             self._lines[at] = None

@@ -289,6 +289,15 @@ class Facts:
             found += self._read_facts(query, *(part for slot in some for part in (slot.subject, slot.attribute)))
         return sorted(found, key=lambda fact: fact.number)
 
+    def ended_plans(self) -> list[Fact]:
+        """The plans and wishes of the person and of others that a fact ended, in the order of learning."""
+        ended = (
+            "EXISTS (SELECT 1 FROM fact_event e JOIN fact n ON n.seq = e.by_fact"
+            " WHERE e.fact = f.seq AND e.what = 'ended' AND n.text_id = f.replaced_by)"
+        )
+        planned = "f.stance IN ('planned', 'wished') AND f.about <> 'companion' AND f.until <> '' AND f.corrected = 0"
+        return self._read_facts(f"{_KNOWN} AND {planned} AND {ended} ORDER BY f.seq")
+
     def matching(self, wanted: FactFilter, most: int) -> list[Fact]:
         """The facts that pass a filter, also what is past, at most so many, the latest first."""
         corrected = self.corrected_names()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from domain import errors
 from domain.file_reader import DATABASE
@@ -28,7 +28,7 @@ from storage.sqlite.words import SqliteWords
 from storage.units import Units
 
 if TYPE_CHECKING:
-    from storage.postgres.database import ServedPrograms, Server
+    from storage.postgres.database import PostgresDatabase, ServedPrograms, Server
     from storage.postgres.vectors import PostgresVectors
     from storage.vectors.table import Vectors
 
@@ -82,7 +82,8 @@ def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) 
     if isinstance(place, OnServer):
         from storage.postgres.vectors import PostgresVectors
 
-        return PostgresVectors(of.database, place.folder, in_memory=place.server.in_memory)
+        served = cast("PostgresDatabase", of.database)
+        return PostgresVectors(served, place.folder, in_memory=place.server.in_memory)
     from storage.vectors.table import Vectors
 
     return Vectors(place / "vectors", log)

@@ -8,13 +8,13 @@ nothing that was erased, hidden or changed before a recall began is read from he
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any, NamedTuple
 
 from storage.engine import Row
+from storage.sqlite.in_memory import TablesInMemory
 
 #: The columns of each table that is here, the key first, and what else is looked up by an index.
 _TABLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -48,7 +48,10 @@ _QUERY = (
     f" UNION ALL (SELECT 'said', json_build_array({_SHOWN['conversation']})::text FROM conversation"
     f" WHERE seq > ? ORDER BY seq LIMIT {_AT_ONCE})"
 )
-_NEW = _QUERY.format(f"(SELECT DISTINCT place, key FROM change WHERE number > ? LIMIT {MOST_CHANGES}) AS changed")
+_NEW = _QUERY.format(
+    "(SELECT DISTINCT place, key FROM change WHERE number > ? AND place <> 'embedding'"
+    f" LIMIT {MOST_CHANGES}) AS changed"
+)
 _ALL = _QUERY.format("(SELECT place, NULL AS key FROM json_object_keys(CAST(? AS json)) AS place) AS every")
 _COLUMNS, _WHOLE = (json.dumps({name: _SHOWN[name] for name in names}) for names in (_SHOWN, [*_SHOWN][1:]))
 
@@ -66,40 +69,8 @@ class RowCopy:
 
     def __init__(self) -> None:
         self.upto = UpTo()
+        self.tables = TablesInMemory(_TABLES)
         self._lock = Lock()
-        self._served: dict[str, bool] = {}
-        self._rows = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        self._rows.row_factory = sqlite3.Row
-        self._rows.execute("PRAGMA secure_delete=ON")
-        for name, (columns, indexes) in _TABLES.items():
-            is_unique = columns.split(",")[0] not in indexes
-            made = columns.replace(",", " INTEGER PRIMARY KEY,", 1) if is_unique else columns
-            self._rows.execute(f"CREATE TABLE {name} ({made})")
-            for at, index in enumerate(indexes):
-                self._rows.execute(f"CREATE INDEX {name}_{at} ON {name} ({index})")
-
-    @property
-    def size(self) -> int:
-        """How many bytes it takes."""
-        with self._lock:
-            return int(self._rows.execute("PRAGMA page_count").fetchone()[0]) * 4096
-
-    def serves(self, sql: str) -> bool:
-        """Whether a statement reads nothing but what is here."""
-        if sql not in self._served:
-            try:
-                with self._lock:
-                    self._rows.execute(f"EXPLAIN {sql}", [None] * sql.count("?"))
-                self._served[sql] = True
-            except sqlite3.Error:
-                self._served[sql] = False
-        return self._served[sql]
-
-    def run(self, sql: str, values: Sequence[object]) -> list[Row]:
-        """All rows of one query."""
-        given = [json.dumps(one) if isinstance(one, list) else one for one in values]
-        with self._lock:
-            return list(self._rows.execute(sql, given))
 
     def what_is_new(self, upto: UpTo) -> tuple[str, tuple[object, ...]]:
         """The query for what is not here yet, with its values."""
@@ -124,11 +95,5 @@ class RowCopy:
             is_whole = (oldest or 0) <= upto.change and len(changed) < MOST_CHANGES
             if upto.change >= 0 and not (is_whole and generation == upto.generation):
                 self.upto, changed, said = UpTo(), [(name, None, None) for name in _TABLES], []
-            self._rows.execute("BEGIN")
-            for name, key, now in (*changed, ("conversation", "0", said)):
-                columns = _SHOWN[name].split(", ")
-                self._rows.execute(f"DELETE FROM {name}" + (f" WHERE {columns[0]} = {key}" if key else ""))
-                marks = ", ".join("?" * len(columns))
-                self._rows.executemany(f"INSERT OR REPLACE INTO {name} VALUES ({marks})", now or ())
-            self._rows.execute("COMMIT")
+            self.tables.put([*changed, ("conversation", "0", said)])
             return len(said) < _AT_ONCE and self.upto.change >= 0

@@ -8,14 +8,12 @@
 CREATE FUNCTION own_person() RETURNS bigint STABLE LANGUAGE sql
     RETURN current_setting('friend.person')::bigint;
 
--- Who has a memory here. Each write begins by changing the stamp of its person, so one waits for the other; `removals`
--- says whether vectors were removed.
+-- Who has a memory here. Each write begins by changing the stamp of its person, so one waits for the other.
 
 CREATE TABLE person (
     person bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE,
-    stamp uuid NOT NULL DEFAULT gen_random_uuid(),
-    removals bigint NOT NULL DEFAULT 0
+    stamp uuid NOT NULL DEFAULT gen_random_uuid()
 );
 
 CREATE TABLE meta (
@@ -157,12 +155,12 @@ CREATE TABLE in_flight (
 CREATE TABLE undoable_save (
     person bigint NOT NULL DEFAULT own_person(),
     session_id text NOT NULL,
+    following text NOT NULL,
     windows text NOT NULL,
     personas text NOT NULL,
     summary text NOT NULL,
     context bigint,
     last_message bigint NOT NULL,
-    stored_at text NOT NULL,
     instant double precision NOT NULL,
     PRIMARY KEY (person, session_id),
     FOREIGN KEY (person, session_id) REFERENCES session (person, session_id) ON DELETE CASCADE
@@ -262,10 +260,7 @@ CREATE TRIGGER note_embedded BEFORE INSERT ON embedding FOR EACH ROW EXECUTE FUN
 -- Nothing of a vector that was removed stays in a centroid, or is found in the memory of a process that has not searched since.
 CREATE FUNCTION leave_cells() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF coalesce(current_setting('friend.removed', true), '') = '' AND EXISTS (SELECT 1 FROM lost) THEN
-        UPDATE person SET removals = removals + 1;
-        PERFORM set_config('friend.removed', 'true', true); -- once a transaction: each change of a row leaves a copy
-    END IF;
+    INSERT INTO change (place, key) SELECT 'embedding', number FROM lost;
     IF EXISTS (SELECT 1 FROM lost WHERE cell > 0) THEN
         DELETE FROM cell WHERE (model, dimension, number) IN (SELECT model, dimension, cell FROM lost);
         INSERT INTO cell (model, dimension, number, centroid)
@@ -826,8 +821,8 @@ SELECT n.text_id, n.rank, n.parent, n.place, n.source, n.start, n."end", n.metad
     coalesce(v.never_delete, 0) AS never_delete, n.name
 FROM shown_node n LEFT JOIN visit v ON v.text_id = n.name;
 
--- What else than new messages is new in the rows that a process has a copy of (`copies.py`), by their keys; `vectors.upkeep`
--- keeps the last. Writes of one person follow each other, so their numbers are in the order of the commits.
+-- What else than new messages is new in the rows that a process has a copy of (`copies.py`), and which vectors are gone,
+-- by their keys; `vectors.upkeep` keeps the last. Writes of one person follow each other, so their numbers are in the order of the commits.
 
 CREATE TABLE change (
     person bigint NOT NULL DEFAULT own_person(),
@@ -844,8 +839,8 @@ END $$;
 CREATE FUNCTION rows_now(place text, columns text, key text) RETURNS json STABLE LANGUAGE plpgsql AS $$
 DECLARE found json;
 BEGIN
-    EXECUTE format('SELECT json_agg(json_build_array(%s)) FROM %I', columns, place)
-        || coalesce(format(' WHERE %I = ', split_part(columns, ',', 1)) || key, '') INTO found;
+    EXECUTE format('SELECT json_agg(json_build_array(%s)) FROM %I WHERE person = %s', columns, place, own_person())
+        || coalesce(format(' AND %I = ', split_part(columns, ',', 1)) || key, '') INTO found;
     RETURN found;
 END $$;
 DO $$

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from domain import errors
 from domain.indexes import Hit, VectorRow
 from domain.records import Kind
-from storage.engine import Database, Row
+from storage.engine import Row
 from storage.postgres.copies import MOST_CHANGES
-from storage.postgres.database import InMemory
+from storage.postgres.database import InMemory, PostgresDatabase
 from storage.vectors.table import InMemoryRows, State, normalise
 
 if TYPE_CHECKING:
@@ -53,16 +53,15 @@ _PUT = (
 )
 _MESSAGES = "FROM embedding WHERE model = ? AND dimension = ? AND kind = 'conversation'"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM embedding WHERE model = ? LIMIT ?) AS read_once"
-#: What was stored after a number, in one row.
-_STORED = (
-    "SELECT max(read_once.number), array_agg(read_once.kind), array_agg(read_once.text_id),"
+#: What was removed after one number and stored after another, in one row.
+_NEW = (
+    "SELECT (SELECT max(person) FROM person), (SELECT min(number) FROM change), (SELECT max(number) FROM change),"
+    f" ARRAY(SELECT key FROM change WHERE place = 'embedding' AND number > ? LIMIT {MOST_CHANGES}),"
+    " array_agg(read_once.number), array_agg(read_once.kind), array_agg(read_once.text_id),"
     " array_agg(read_once.session_id), array_agg(read_once.place), string_agg(halfvec_send(read_once.vector), '')"
     " FROM (SELECT kind, number, text_id, session_id, place, vector FROM embedding WHERE model = ? AND dimension = ?"
     f" AND number > ? ORDER BY number LIMIT {_AT_ONCE}) AS read_once"
 )
-_REMOVALS = "SELECT removals FROM person"
-#: What is left of the rows up to a number. An answer that was kept is for those of that time, not for later ones.
-_LEFT = "SELECT text_id FROM embedding WHERE model = ? AND number <= ?"
 #: What says the number of a text that can still be found.
 _NUMBERED: Mapping[Kind, str] = {
     "conversation": _NEAREST.format("c.seq", "conversation c ON c.text_id = e.text_id AND c.hidden = 0 AND c.demo = 0"),
@@ -77,7 +76,7 @@ class PostgresVectors:
 
     def __init__(
         self,
-        database: Database,
+        database: PostgresDatabase,
         folder: Path,
         exact: int = EXACT,
         searched: float = _SEARCHED,
@@ -94,6 +93,7 @@ class PostgresVectors:
         self._model, self._dimension = "", 0
         self._in_memory, self._lock = in_memory or InMemory(0), RLock()
         self._rows = _Rows("", 0)
+        self._brought: object = None
         self._too_many = ("", 0)
 
     def open(self, model: str, dimension: int, name: str = "") -> None:
@@ -129,7 +129,7 @@ class PostgresVectors:
 
     def let_go(self) -> None:
         """Take no memory until the next search."""
-        self._rows = _Rows("", 0)
+        self._rows, self._brought = _Rows("", 0), None
 
     def search(self, *vectors: Vector, kind: Kind, exclude_session: str | None, limit: int) -> list[list[Hit]]:
         """For each vector the nearest rows of one type, best first, none of the excluded session.
@@ -164,25 +164,28 @@ class PostgresVectors:
         if self._too_many == of:
             return None
         with self._lock:
-            rows = self._rows if self._rows.of == of else _Rows(*of)
+            rows, occasion = self._rows if self._rows.of == of else _Rows(*of), self._database.occasion
+            if rows.last and occasion and occasion is self._brought:
+                return rows
             most = self._in_memory.most // self._dimension
-            count, removals = partial(run, _COUNT, self._model, most + 1), partial(run, _REMOVALS)
+            count = partial(run, _COUNT, self._model, most + 1)
             first = [count] if not rows.last else []
-            self._database.ahead(*first, removals, partial(run, _STORED, *of, rows.last))
+            self._database.ahead(*first, partial(run, _NEW, rows.change, *of, rows.last))
             if first and count()[0][0] > most:
                 self._too_many = of
                 return None
-            if not (person := removals()):  # erased by another process
-                self._in_memory.drop(self.let_go)
-                return None
-            found, self._rows = person[0][0], rows
-            if not rows.last:
-                rows.removals = found
-            while rows.put(*run(_STORED, *of, rows.last)[0]):
-                pass
-            if rows.removals != found:
-                rows.keep_only(row[0] for row in run(_LEFT, self._model, rows.last))
-                rows.removals = found
+            has_more = True
+            while has_more:
+                person, oldest, change, gone, *stored = run(_NEW, rows.change, *of, rows.last)[0]
+                if person is None:  # erased by another process
+                    self._in_memory.drop(self.let_go)
+                    return None
+                if rows.last and ((oldest or 0) > rows.change or len(gone) == MOST_CHANGES):
+                    rows = _Rows(*of)  # others may be gone, too
+                    continue
+                rows.drop(map(int, gone))
+                rows.change, has_more = change or 0, rows.put(*stored)
+            self._rows, self._brought = rows, occasion
         self._in_memory.keep(self.let_go, rows.numbers)
         return rows
 
@@ -273,14 +276,15 @@ class PostgresVectors:
 
 
 class _Rows:
-    """Vectors of one model in memory, with the numbers of what they are of. ``put`` and ``keep_only`` by one thread."""
+    """Vectors of one model in memory, with the numbers of what they are of. ``put`` and ``drop`` by one thread."""
 
     def __init__(self, model: str, dimension: int) -> None:
         self.of = model, dimension
-        #: The last number that was stored, and how often rows were removed.
-        self.last = self.removals = 0
+        #: The last number that was stored, and the last change that is known.
+        self.last, self.change = 0, -1
         self._rows: dict[Kind, InMemoryRows] = {kind: InMemoryRows(dimension) for kind in _NUMBERED}
         self._places: dict[str, int] = {}
+        self._ids: dict[int, str] = {}
 
     @property
     def numbers(self) -> int:
@@ -289,7 +293,7 @@ class _Rows:
 
     def put(
         self,
-        last: int | None,
+        numbers: Sequence[int] | None,
         kinds: Sequence[str],
         text_ids: Sequence[str],
         session_ids: Sequence[str],
@@ -299,24 +303,24 @@ class _Rows:
         """Add rows in the order of their numbers; whether there may be more of them."""
         import numpy as np
 
-        if last is None:
+        if not numbers:
             return False
         sent = np.frombuffer(vectors, [("head", ">u4"), ("numbers", ">f2", self.of[1])])["numbers"]
         for kind, rows in self._rows.items():
             at = [place for place, one in enumerate(kinds) if one == kind]
             rows.put([text_ids[one] for one in at], [session_ids[one] for one in at], sent[at].astype(np.float32))
         self._places.update(zip(text_ids, places, strict=True))
-        self.last = last
+        self._ids.update(zip(numbers, text_ids, strict=True))
+        self.last = numbers[-1]
         return len(kinds) == _AT_ONCE
 
-    def keep_only(self, text_ids: Iterable[str]) -> None:
-        """Drop all but these."""
-        kept = set(text_ids)
+    def drop(self, numbers: Iterable[int]) -> None:
+        """Drop the rows with these numbers, as far as they are here."""
+        gone = {self._ids.pop(number) for number in numbers if number in self._ids}
         for rows in self._rows.values():
-            gone = set(rows.ids()) - kept
             rows.drop(gone)
-            for text_id in gone:
-                del self._places[text_id]
+        for text_id in gone:
+            del self._places[text_id]
 
     def search(self, queries: Sequence[Half], kind: Kind, exclude_session: str | None, limit: int) -> list[list[Hit]]:
         """For each of the queries the nearest rows of a kind, best first, none of the excluded session."""
