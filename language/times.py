@@ -564,6 +564,7 @@ def _read_weekday(match: re.Match[str], reference: date) -> _Readings:
     which = _group(match, "which")
     ahead = (number - reference.weekday()) % 7
     of_this_week = number - reference.weekday()
+    away: tuple[int, ...]
     if which in ("last", "past"):
         away = ahead - 7, of_this_week - 7
     elif which == "next":
@@ -925,7 +926,7 @@ def _rule(
     certain: bool = True,
 ) -> _Rule:
     parts = needs.split("|") if isinstance(needs, str) else needs
-    also = _UNITS if _AMOUNT in pattern else _ZH_UNITS if _ZH_AMOUNT in pattern else ()
+    also: Sequence[str] = _UNITS if _AMOUNT in pattern else _ZH_UNITS if _ZH_AMOUNT in pattern else ()
     also = "0123456789" if kind == "day of month" and pattern.isascii() else also
     return _Rule(frozenset(parts), frozenset(also), pattern_of(pattern), read, kind, certain)
 

@@ -11,6 +11,7 @@ A role that could see other people's rows is refused.
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
 import threading
@@ -19,13 +20,14 @@ import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import adapt, pq
-from psycopg.rows import no_result
 from psycopg.types.numeric import NumericBinaryLoader
 
 from domain import errors
@@ -33,9 +35,10 @@ from domain.file_reader import find_in_parts
 from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
 from domain.text import mask_url
-from storage.engine import META, NEXT, Commit, ReadCache, Row, Transaction, read_meta, set_meta
+from storage.engine import EACH, META, NEXT, Commit, ReadCache, Row, Transaction, read_meta, set_meta
 from storage.postgres import for_postgres, limit_to_person
 from storage.postgres.copies import RowCopy
+from storage.postgres.trips import ServedRow, Statement, Trips, make_rows
 from storage.sqlite import digests
 
 if TYPE_CHECKING:
@@ -69,11 +72,12 @@ _KINDS: Mapping[str, type[errors.StorageError]] = {
     "XX002": errors.Damaged,
     "55P03": errors.DataInUse,
 }
-_SET = "SELECT set_config('friend.person', $1, true)"
-_LIMITS = f", set_config('lock_timeout', '{_WAITS}', true)" + (
+_SET = b"SELECT set_config('friend.person', $1, true)"
+_LIMITS = (
+    f", set_config('lock_timeout', '{_WAITS}', true)"
     f", set_config('idle_in_transaction_session_timeout', '{_STANDS_STILL}', true)"
-)
-_REGISTRY = "SELECT set_config('search_path', 'registry', true)"
+).encode()
+_REGISTRY = b"SELECT set_config('search_path', 'registry', true)"
 _TAKE = "UPDATE person SET stamp = gen_random_uuid() RETURNING pg_current_xact_id()::text"
 #: One look at the index of who is due, and of no one else.
 TAKE_DUE = (
@@ -86,8 +90,8 @@ _RELEASE = (
     " ELSE $1 END WHERE name = $2 AND (program = $3 OR program IS NULL) RETURNING name"
 )
 _DUE = (
-    "INSERT INTO registry.due (name, look) SELECT name, $1 FROM person ON CONFLICT (name)"
-    " DO UPDATE SET look = excluded.look"
+    b"INSERT INTO registry.due (name, look) SELECT name, $1 FROM person ON CONFLICT (name)"
+    b" DO UPDATE SET look = excluded.look"
 )
 _ROLE = (
     "SELECT r.rolsuper, r.rolbypassrls, EXISTS (SELECT 1 FROM pg_class c WHERE c.relname = 'conversation'"
@@ -97,10 +101,8 @@ _ROLE = (
 _TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
 #: What rows of other tables refer to, without going with them.
 _LAST = ("persona", "session", "change", "person")
-#: Statements after which messages have no digest yet, or have none to get; and one that says which they are.
-_SAYS = pattern_of(
-    r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b|DELETE FROM conv"
-)
+#: Statements after which messages have another digest to get, or none; and one that says which are new.
+_SAYS = pattern_of(r"UPDATE conversation SET (?:text|speaker|role|timestamp)\b|DELETE FROM conv")
 _ADDS = pattern_of(r"INSERT INTO conversation \(([\w, ]+)\) VALUES")
 #: What is distributed by person, with the query of what is a view: nothing where the server has no shards.
 DISTRIBUTED = (
@@ -110,51 +112,17 @@ DISTRIBUTED = (
 )
 #: What nearly every write asks for is read as it begins: no one else changes it before the commit.
 _LOADED = "SELECT 'meta' AS place, key, value FROM meta UNION ALL SELECT 'counter', name, value::text FROM counter"
+_COUNTED = "INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 _WRITES = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (meta|counter)\b")
 _RETURNS = pattern_of(r"^(?:SELECT|WITH)\b|\bRETURNING\b")
 #: A message whose digests are made.
 _SAID = ("seq", "text_id", "role", "speaker", "timestamp", "text")
 _QUEUED = (
     "WITH queued AS (DELETE FROM changed_row RETURNING key) SELECT c.seq, c.text_id, c.role, c.speaker, c.timestamp,"
-    " c.text FROM conversation c JOIN queued q ON q.key = c.seq"
+    f" c.text FROM conversation c WHERE c.seq IN (SELECT key FROM queued) OR c.seq IN {EACH} ORDER BY c.seq"
 )
-
-
-class ServedRow:
-    """Values by their place or their name, as SQLite returns them."""
-
-    __slots__ = ("_places", "_values")
-
-    def __init__(self, places: Mapping[str, int], values: Sequence[Any]) -> None:
-        self._places, self._values = places, tuple(values)
-
-    def __getitem__(self, key: int | str | slice) -> Any:
-        return self._values[self._places[key] if isinstance(key, str) else key]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ServedRow) and self._values == other._values
-
-    def __hash__(self) -> int:
-        return hash(self._values)
-
-    def keys(self) -> list[str]:
-        """The names of the values."""
-        return list(self._places)
-
-
-def _make_rows(cursor: psycopg.Cursor[Any]) -> Any:
-    result = cursor.pgresult
-    if result is None or not result.nfields:
-        return no_result
-    # ``description`` says more of each column, which takes ten times as long.
-    names = [result.fname(place) or b"" for place in range(result.nfields)]
-    return partial(ServedRow, {name.decode(): place for place, name in reversed([*enumerate(names)])})
+#: Rows that are inserted by one statement: a table, its columns, and in what they may be equal to rows that are there.
+_INSERTS = pattern_of(r"INSERT INTO (\w+) \(([\w, ]+)\) VALUES \([?, ]+\)( ON CONFLICT(?: \(([\w, ]+)\))? DO .*)?")
 
 
 class _Untyped(adapt.Dumper):
@@ -254,6 +222,7 @@ class Server:
         self._url = url
         self._lock = threading.Lock()
         self._idle: list[psycopg.Connection[ServedRow]] = []
+        self._trips = WeakKeyDictionary[psycopg.Connection[ServedRow], Trips]()
         self._adapters = adapt.AdaptersMap(psycopg.adapters)
         for kind in (int, bool):
             self._adapters.register_dumper(kind, _Untyped)
@@ -271,8 +240,9 @@ class Server:
             if self._idle:
                 return self._idle.pop()
         connection = psycopg.connect(
-            self._url, autocommit=True, context=cast(Any, _Context(self._adapters)), row_factory=_make_rows,
+            self._url, autocommit=True, context=cast(Any, _Context(self._adapters)), row_factory=make_rows,
             cursor_factory=psycopg.RawCursor, connect_timeout=10,
+            prepare_threshold=None,  # ``Trips`` prepares, and psycopg would let go of that too
         )  # fmt: skip
         if not self._examined:
             try:
@@ -289,6 +259,13 @@ class Server:
                 self._idle.append(connection)
                 return
         connection.close()
+
+    def send(self, connection: psycopg.Connection[ServedRow], statements: Sequence[Statement]) -> list[list[ServedRow]]:
+        """The rows of each of these statements, in one trip."""
+        trips = self._trips.get(connection)
+        if trips is None:
+            trips = self._trips[connection] = Trips()
+        return trips.send(connection, statements)
 
     def attempt(self, act: Callable[[psycopg.Connection[ServedRow]], Any]) -> Any:
         """Do what may be done twice, on a connection of its own; again on another one where that broke.
@@ -323,7 +300,7 @@ class Server:
 
     def ask(self, sql: str, *values: object) -> list[Any]:
         """The rows of one statement of the registry, which commits at once."""
-        return cast(list[Any], self.attempt(lambda one: one.execute(sql.encode(), values).fetchall()))
+        return cast(list[Any], self.attempt(lambda one: self.send(one, [(sql.encode(), values)])[0]))
 
     def hold(self, person: str, soon: float) -> None:
         """Look after a memory until ``release``; where this process ends before, another one does from ``soon`` on."""
@@ -353,7 +330,7 @@ class Server:
         def remove_rows(connection: psycopg.Connection[ServedRow]) -> None:
             with connection.transaction():
                 connection.execute(_SET + _LIMITS, [str(number)])
-                connection.execute(_TAKE)  # who writes ends first, and none begins
+                connection.execute(_TAKE.encode())  # who writes ends first, and none begins
                 found = [str(row[0]) for row in connection.execute(_TABLES).fetchall()]
                 for table in sorted(found, key=_place_of):
                     connection.execute(f"DELETE FROM {table} WHERE person = {number}".encode())
@@ -409,6 +386,24 @@ class _Unread(BaseException):
     """What is asked for ahead is not here yet; no fault, and so for nothing on the way to catch."""
 
 
+@dataclass
+class _Write:
+    """A write that is under way."""
+
+    thread: int
+    opened: Transaction
+    #: What is still to be sent, and how many rows it writes; once sent, on which connection and in which transaction.
+    queue: list[Statement] = field(default_factory=list)
+    rows: int = 0
+    connection: psycopg.Connection[ServedRow] | None = None
+    number: str = ""
+    #: What was read as it began, and numbers given since; messages that were added, and whether others need digests.
+    loaded: dict[str, dict[str, str]] = field(default_factory=lambda: {"meta": {}, "counter": {}})
+    counted: dict[str, int] = field(default_factory=dict)
+    added: list[Mapping[str, Any]] = field(default_factory=list)
+    undigested: bool = False
+
+
 class PostgresDatabase:
     """One person's memory in a database of many.
 
@@ -426,14 +421,11 @@ class PostgresDatabase:
         self._log = log
         #: Of the threads of this process one writes at a time; the transaction is that thread's.
         self._lock = threading.RLock()
-        self._writing: tuple[int, psycopg.Connection[ServedRow], Transaction] | None = None
+        self._writing: _Write | None = None
         self._listeners: list[Callable[[Commit], None]] = []
         self._checks: list[Callable[[], None]] = []
-        #: Of the open transaction: whether messages wait for a digest, those that were added, and what was read.
-        self._undigested = False
-        self._added: list[Mapping[str, Any]] = []
+        #: What was read in the open transaction.
         self._read = ReadCache()
-        self._loaded: dict[str, dict[str, str]] = {}
         #: Of each thread that is ``reading``: what it has read, what it asks for ``ahead``, and whether it has brought
         #: the copy up to date.
         self._kept = threading.local()
@@ -447,7 +439,7 @@ class PostgresDatabase:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         if self._is_writing:
             # Until the commit no one else writes for this person.
-            if sql == META and (meta := self._loaded.get("meta")) is not None:
+            if sql == META and (meta := self._loaded("meta")) is not None:
                 return [ServedRow({"value": 0}, [meta[one]]) for one in cast(tuple[str], values) if one in meta]
             key = tuple(tuple(one) if isinstance(one, list) else one for one in values)
             if (kept := self._read.find(sql, key)) is not None:
@@ -546,10 +538,8 @@ class PostgresDatabase:
         self._refuse_closed()
 
         def read(connection: psycopg.Connection[ServedRow]) -> list[list[ServedRow]]:
-            with connection.pipeline():  # the setting ends with it
-                connection.execute(_SET, [self._number])
-                found = [connection.execute(*self._translate(sql, values), binary=True) for sql, values in asked]
-            return [one.fetchall() for one in found]
+            statements = [self._translate(sql, values) for sql, values in asked]
+            return self._server.send(connection, [(_SET, [self._number]), *statements])[1:]  # the setting ends with it
 
         every = cast(list[list[Row]], self._server.attempt(read) if asked else [])
         for (sql, values), rows in zip(asked, every, strict=True):
@@ -560,53 +550,54 @@ class PostgresDatabase:
     def write(self, *, wait: bool = False) -> Iterator[Transaction]:
         """One transaction; any exception takes all of it back. After the commit the listeners are called.
 
-        No commit ``wait``s: a server shares its syncs among all its writers.
+        No commit ``wait``s: a server shares its syncs among all its writers. It begins with the first statement whose
+        rows are wanted; what else is written goes to the server together with the next one of these.
         """
         with self._lock:
             if self._writing:
-                yield self._writing[2]
+                yield self._writing.opened
                 return
             self._refuse_closed()
-            connection, number, loaded = self._server.attempt(self._begin)
-            self._loaded, self._kept.rows = {"meta": {}, "counter": {}}, None
-            for place, key, value in loaded:
-                self._loaded[place][key] = value
+            self._kept.rows = None
             opened = Transaction(self)
-            self._writing = (threading.get_ident(), connection, opened)
-            committed = ended = False
+            self._writing = written = _Write(threading.get_ident(), opened)
+            written.queue += [(b"BEGIN", ()), (_SET + _LIMITS, [self._number])]
+            written.queue += [self._translate(one, ()) for one in (_TAKE, _LOADED)]
             try:
                 with as_ours(self._server.address):
-                    try:
-                        with connection.pipeline():
-                            for check in self._checks:
-                                check()
-                            yield opened
-                            self.digest_changes()
-                            ended = True
-                            done = connection.execute("COMMIT")
-                    except psycopg.OperationalError:
-                        # Where the connection broke meanwhile, the server knows whether it committed.
-                        lost = ended and connection.closed
-                        if not lost or self._server.attempt(partial(_status_of, number)) != "committed":
-                            raise
-                    else:
-                        if done.statusmessage != "COMMIT":  # a statement failed, and whoever sent it went on
-                            raise errors.StorageError(
-                                "database.failed", path=self._server.address, reason="rolled back"
-                            )
-                committed = True
+                    for check in self._checks:
+                        check()
+                    yield opened
+                    self._commit(written)
             except BaseException:
-                if not committed:  # else only the connection is lost
+                if written.connection is not None:
                     with suppress(psycopg.Error):
-                        connection.execute("ROLLBACK")
-                    raise
+                        self._server.send(written.connection, [(b"ROLLBACK", ())])
+                raise
             finally:
-                self._writing, self._undigested, self._added = None, False, []
+                self._writing = None
                 self._read.clear()
-                self._server.give_back(connection)
+                if written.connection is not None:
+                    self._server.give_back(written.connection)
         if opened.commit.follows:
             for listener in self._listeners:
                 listener(opened.commit)
+
+    def _commit(self, written: _Write) -> None:
+        """Send what is left, and the commit; where the answer to that is lost the server knows what became of it."""
+        self.digest_changes()
+        self._write_counters("counter")
+        if written.connection is None:
+            self._send_queue()
+        connection = cast("psycopg.Connection[ServedRow]", written.connection)
+        if connection.info.transaction_status == pq.TransactionStatus.INERROR:  # and whoever sent it went on
+            raise errors.StorageError("database.failed", path=self._server.address, reason="rolled back")
+        written.queue.append((b"COMMIT", ()))
+        try:
+            self._send_queue()
+        except psycopg.OperationalError:
+            if not connection.closed or self._server.attempt(partial(_status_of, written.number)) != "committed":
+                raise
 
     def commit(self) -> None:
         """Nothing waits."""
@@ -614,30 +605,67 @@ class PostgresDatabase:
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement of the open transaction with its values; a list fills ``EACH``."""
         self._read.drop(sql)
-        if sql == NEXT and (counters := self._loaded.get("counter")) is not None:
+        if sql == NEXT and (counters := self._loaded("counter")) is not None:
             name, count = cast(tuple[str, int], values)
             counters[name] = str(value := int(counters.get(name, 0)) + count)
-            self._send(sql, values, wait=False)
+            cast(_Write, self._writing).counted[name] = value
             return [ServedRow({"value": 0}, [value])]
         return self._send(sql, values)
 
-    def _send(self, sql: str, values: Sequence[object], *, wait: bool = True) -> list[Row]:
-        assert self._writing
-        with as_ours(self._server.address):
-            done = self._writing[1].execute(*self._translate(sql, values), binary=True)
-            # Where no rows are wanted nothing is waited for.
-            rows = cast(list[Row], done.fetchall() if wait and _RETURNS.search(sql) else [])
+    def _send(self, sql: str, values: Sequence[object]) -> list[Row]:
+        self._write_counters(sql)
+        self._enqueue(sql, values)
         self._note_written(sql, ())
+        # Where no rows are wanted nothing is waited for.
+        with as_ours(self._server.address):
+            rows = cast(list[Row], self._send_queue()[-1] if _RETURNS.search(sql) else [])
         self._log_statement("write", sql, values, rows)
         return rows
 
+    def _write_counters(self, before: str) -> None:
+        """Write the numbers that were given, all at once, before a statement that asks for them."""
+        assert self._writing
+        if self._writing.counted and "counter" in before:
+            counted, self._writing.counted = self._writing.counted, {}
+            self.execute_many(_COUNTED, list(counted.items()))
+
+    def _enqueue(self, sql: str, values: Sequence[object]) -> None:
+        assert self._writing
+        passed = [one.copy() if isinstance(one, list) else one for one in values]
+        self._writing.queue.append(self._translate(sql, passed))
+
+    def _send_queue(self) -> list[list[ServedRow]]:
+        """The rows of each statement that was not sent yet. The first time another connection is tried if one broke."""
+        assert self._writing
+        written, queue = self._writing, self._writing.queue
+        written.queue, written.rows = [], 0
+        if written.connection is not None:
+            return self._server.send(written.connection, queue)
+        written.connection, found = self._server.attempt(lambda one: (one, self._server.send(one, queue)))
+        if not found[2]:
+            raise errors.StorageError("database.erased", path=self._server.address)
+        written.number = str(found[2][0][0])
+        for place, key, value in found[3]:
+            if place in written.loaded:  # else it was written since
+                written.loaded[place][key] = value
+        return cast(list[list[ServedRow]], found)
+
+    def _loaded(self, place: str) -> dict[str, str] | None:
+        """What the open transaction read as it began, if that still holds."""
+        assert self._writing
+        if self._writing.connection is None:
+            with as_ours(self._server.address):
+                self._send_queue()
+        return self._writing.loaded.get(place)
+
     def _note_written(self, sql: str, added: Sequence[Sequence[object]]) -> None:
+        assert self._writing
         if added and (columns := _ADDS.match(sql)):
-            self._added += [dict(zip(columns[1].split(", "), one, strict=True)) for one in added]
+            self._writing.added += [dict(zip(columns[1].split(", "), one, strict=True)) for one in added]
         else:
-            self._undigested = self._undigested or bool(_SAYS.match(sql))
-        if sql != NEXT and (written := _WRITES.match(sql)):
-            self._loaded.pop(written[1], None)
+            self._writing.undigested = self._writing.undigested or bool(_SAYS.match(sql))
+        if sql not in (NEXT, _COUNTED) and (written := _WRITES.match(sql)):
+            self._writing.loaded.pop(written[1], None)
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement with each of these rows of values."""
@@ -646,29 +674,34 @@ class PostgresDatabase:
         if not passed:
             return
         self._read.drop(sql)
-        with as_ours(self._server.address), self._writing[1].cursor() as cursor:
-            text, more = self._translate(sql, ())
-            cursor.executemany(text, [(*one, *more) for one in passed] if more else passed)
+        self._write_counters(sql)
+        if (together := _as_one(sql, passed)) is not None:
+            self._enqueue(*together)
+        else:
+            for values in passed:
+                self._enqueue(sql, values)
         self._note_written(sql, passed)
         for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
             self._log_statement("write", sql, values, [])
+        self._writing.rows += len(passed)
+        if self._writing.rows > _ROWS:  # else all of a memory that moves would be in this process at once
+            with as_ours(self._server.address):
+                self._send_queue()
 
     def expect_memory(self, now: float) -> None:
         """Let rows of the open transaction refer to later ones, and a server look after them from ``now`` on."""
         assert self._writing
         self.execute("SET CONSTRAINTS ALL DEFERRED", ())
-        with as_ours(self._server.address):
-            self._writing[1].execute(_DUE, [now])
+        self._writing.queue.append((_DUE, [now]))
 
     def digest_changes(self) -> None:
         """Make the digests of the messages that were written in the open transaction; its end does that too."""
-        if self._undigested:
-            messages = [tuple(row) for row in self.execute(_QUEUED, ())]
-        else:
-            messages = [tuple(one[name] for name in _SAID) for one in self._added]
-        if messages and not self._undigested:
-            self.execute("DELETE FROM changed_row", ())
-        self._undigested, self._added = False, []
+        assert self._writing
+        added, self._writing.added = self._writing.added, []
+        messages = [tuple(one[name] for name in _SAID) for one in added]
+        if self._writing.undigested:
+            messages = [tuple(row) for row in self.execute(_QUEUED, ([one[0] for one in messages],))]
+            self._writing.undigested = False
         if messages:
             if (salt := read_meta(self, "salt")) is None:
                 set_meta(self, "salt", salt := secrets.token_hex(16))
@@ -731,31 +764,16 @@ class PostgresDatabase:
 
     @property
     def _is_writing(self) -> bool:
-        return self._writing is not None and self._writing[0] == threading.get_ident()
+        return self._writing is not None and self._writing.thread == threading.get_ident()
 
     def _refuse_closed(self) -> None:
         if self._closed:
             raise errors.StorageError("database.failed", path=self._server.address, reason="closed")
 
-    def _translate(self, sql: str, values: Sequence[object]) -> tuple[bytes, Sequence[object]]:
+    def _translate(self, sql: str, values: Sequence[object]) -> Statement:
         """A statement as the server takes it, with its values."""
         text, names_person = translated(sql, distributed=self._server.distributed)
         return text, (*values, int(self._number)) if names_person else values
-
-    def _begin(
-        self, connection: psycopg.Connection[ServedRow]
-    ) -> tuple[psycopg.Connection[ServedRow], str, list[ServedRow]]:
-        """Begin a write as the only one of this person; the number by which the server knows it, and what is loaded."""
-        with connection.pipeline():
-            connection.execute("BEGIN")
-            connection.execute(_SET + _LIMITS, [self._number])
-            taken = connection.execute(*self._translate(_TAKE, ()))
-            loaded = connection.execute(*self._translate(_LOADED, ()))
-        row = taken.fetchone()
-        if row is None:
-            connection.execute("ROLLBACK")
-            raise errors.StorageError("database.erased", path=self._server.address)
-        return connection, str(row[0]), loaded.fetchall()
 
     def _log_statement(self, act: str, sql: str, values: Sequence[object], rows: Sequence[Row]) -> None:
         if self._log.isEnabledFor(logging.DEBUG):
@@ -889,10 +907,8 @@ class ServedRegistry:
         """All rows of one query, as of the last commit."""
 
         def read(connection: psycopg.Connection[ServedRow]) -> list[Row]:
-            with connection.pipeline():
-                connection.execute(_REGISTRY)
-                found = connection.execute(translated(sql, with_person=False)[0], values, binary=True)
-            return cast(list[Row], found.fetchall())
+            statement = translated(sql, with_person=False)[0], values
+            return cast(list[Row], self._server.send(connection, [(_REGISTRY, ()), statement])[1])
 
         return cast(list[Row], self._server.attempt(read))
 
@@ -939,6 +955,31 @@ def translated(
     text, person = for_postgres(sql, with_person=with_person), f"${sql.count('?') + 1}"
     limited = limit_to_person(text, person, dict(distributed)) if distributed else text
     return limited.encode(), limited != text
+
+
+def _as_one(sql: str, rows: Sequence[Sequence[object]]) -> tuple[str, Sequence[object]] | None:
+    """One statement that inserts all of these rows, whatever their number; None where there is none."""
+    found = _INSERTS.fullmatch(sql)
+    if found is None:
+        return None
+    columns = found[2].split(", ")
+    named = [dict(zip(columns, map(_as_json, row), strict=True)) for row in rows]
+    keys = found[4].split(", ") if found[4] else []
+    if keys and len({tuple(row[key] for key in keys) for row in named}) < len(rows):
+        return None  # one statement changes no row twice
+    try:
+        passed = json.dumps(named, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        return None  # vectors, numbers that are none
+    table = found[1]
+    sql = f"INSERT INTO {table} ({found[2]}) SELECT {found[2]} FROM json_populate_recordset(NULL::{table}, ?)"
+    return sql + (found[3] or ""), [passed]
+
+
+def _as_json(value: object) -> object:
+    if isinstance(value, bytes):
+        return "\\x" + value.hex()
+    return int(value) if isinstance(value, bool) else value
 
 
 def _in_parts(rows: Iterable[Buffer]) -> Iterator[bytes]:

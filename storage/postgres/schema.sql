@@ -652,7 +652,7 @@ CREATE TABLE stored_message (
 );
 CREATE INDEX stored_message_of_message ON stored_message (person, message);
 
--- Messages whose digests are made before the transaction ends.
+-- Messages that were changed, whose digests are made before the transaction ends.
 CREATE TABLE changed_row (
     person bigint NOT NULL DEFAULT own_person(),
     key bigint NOT NULL,
@@ -663,7 +663,7 @@ BEGIN
     INSERT INTO changed_row (key) VALUES (NEW.seq) ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
-CREATE TRIGGER queue_message AFTER INSERT OR UPDATE OF text_id, timestamp, role, text, speaker ON conversation
+CREATE TRIGGER queue_message AFTER UPDATE OF text_id, timestamp, role, text, speaker ON conversation
     FOR EACH ROW EXECUTE FUNCTION queue_message();
 
 -- What was erased or rejected, without its words: receipts, and digests, each under the salt of the memory that made it.

@@ -26,6 +26,7 @@ from typing import Any
 import psycopg
 
 from domain import errors
+from storage.postgres.trips import Trips
 from tests.storage.postgres.server import Cluster, prepared, running_cluster
 from tests.torture import judging, scene
 from tests.torture.disks import NO_MOUNT, crowded, mounted
@@ -118,30 +119,36 @@ def _count_statements(point: int, act: Callable[[], None]) -> None:
     """In this process act before the statement of this number, or at the moment between a commit and its answer."""
     count, acting = 0, False
 
-    def step() -> None:
+    def step(sent: Callable[[], object] = lambda: None) -> bool:
         nonlocal count, acting
-        if threading.current_thread() is threading.main_thread() and not acting:
-            count += 1
-            if count == point:
-                acting = True
-                act()
-                acting = False
+        if threading.current_thread() is not threading.main_thread() or acting:
+            return False
+        count += 1
+        if count == point:
+            acting = True
+            sent()
+            act()
+            acting = False
+        return count == point
 
-    def watched(owner: Any, method: str, *, after: bool = False) -> None:
-        original = getattr(owner, method)
+    send, execute = Trips.send, psycopg.Connection.execute
 
-        def call(*given: Any, **named: Any) -> Any:
-            step()
-            result = original(*given, **named)
-            if after:
-                step()
-            return result
+    def send_and_step(trips: Trips, connection: Any, statements: Any) -> Any:
+        asked = list(statements)
+        for at in range(len(asked)):
+            step(partial(send, trips, connection, asked[:at]))  # the server has what came before
+        answer = send(trips, connection, asked)
+        if step():
+            connection.close()
+            raise psycopg.OperationalError("the answer is lost")
+        return answer
 
+    def execute_and_step(*given: Any, **named: Any) -> Any:
+        step()
+        return execute(*given, **named)
+
+    for owner, method, call in ((Trips, "send", send_and_step), (psycopg.Connection, "execute", execute_and_step)):
         setattr(owner, method, call)
-
-    watched(psycopg.Connection, "execute")
-    watched(psycopg.Cursor, "executemany")
-    watched(psycopg.Pipeline, "sync", after=True)
 
 
 def _judged(name: str, folder: Path, before: Any, wanted: Any, url: str, kept: bool) -> list[str]:

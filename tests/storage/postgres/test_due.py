@@ -209,22 +209,17 @@ def test_a_request_counts_once_though_the_connection_breaks_when_it_has_been_cou
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(Server(own_database(tmp_path))) as server:
-        usage, take, broken = ServedUsage(server), server.take, list[str]()
+        usage, send, broken = ServedUsage(server), server.send, list[str]()
         server.programs.enter()
 
-        def take_one_that_breaks() -> psycopg.Connection[Any]:
-            connection = take()
-
-            def execute(sql: bytes, values: tuple[object, ...]) -> None:
-                psycopg.Connection.execute(connection, sql, values)
-                broken.append(sql.decode())
+        def send_and_break(connection: psycopg.Connection[Any], statements: Any) -> Any:
+            found = send(connection, statements)
+            if not broken:
+                broken.append(statements[0][0].decode())
                 connection.close()
                 raise psycopg.OperationalError("the connection is lost")
+            return found
 
-            if not broken:
-                monkeypatch.setattr(connection, "execute", execute)
-            return connection
-
-        monkeypatch.setattr(server, "take", take_one_that_breaks)
+        monkeypatch.setattr(server, "send", send_and_break)
         assert [usage.begin("person ann", 2) for _ in range(3)] == [True, True, False]
         assert len(broken) == 1

@@ -205,6 +205,7 @@ def test_a_person_is_removed_after_a_write_that_began_before(tmp_path: Path) -> 
     database = PostgresDatabase(shared_connections(), str(tmp_path), QUIET)
     removing = threading.Thread(target=shared_connections().remove, args=[str(tmp_path)])
     with database.write():
+        read_meta(database, "a")  # it has begun there
         removing.start()
         with connected(as_whom="postgres") as connection:
             waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ %s"
