@@ -9,11 +9,13 @@ What a model only concludes is never asked for and stays an inference.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from domain.facts import About, Basis, Fact, NewFact, NewNote, Quote
+from domain.patterns import pattern_of
 from domain.records import Message
 from facts.by_hand import attribute_words
 from facts.checking import CheckedNotes
@@ -28,8 +30,9 @@ from language.words import names_in
 
 #: The most inferences of one window, and of one memory.
 _MOST_INFERRED, MOST_INFERRED_IN_ALL = 2, 20
-#: So many messages before quoted words may name what these mean.
+#: So many messages before quoted words may name whom these mean.
 _LOOK_BACK = 4
+_OF_SOMEBODY = pattern_of(r"\b(?:s?he|him|his|hers?)\b|[他她]", re.IGNORECASE)
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 
 
@@ -100,24 +103,31 @@ def believe(checked: CheckedNotes, answers: Mapping[str, Answer], spoken: Spoken
 def _believe_fact(fact: NewFact, answer: Answer | None, spoken: Spoken) -> NewFact:
     quotes = shown_quotes(fact.quotes, spoken.in_order)
     basis: Basis = "verified" if answer == "yes" and may_be_verified(fact) else "quoted"
-    quotes = _with_what_they_mean(quotes, spoken.in_order) if quotes and basis == "quoted" else quotes
+    quotes = _with_whom_they_mean(quotes, spoken) if quotes and basis == "quoted" else quotes
     quoted = {one.message for one in quotes}
     messages = tuple(one.text_id for one in spoken.in_order if one.text_id in quoted or one.text_id in fact.messages)
     return replace(fact, quotes=quotes, messages=messages, basis=basis)
 
 
-def _with_what_they_mean(quotes: tuple[Quote, ...], messages: Sequence[Message]) -> tuple[Quote, ...]:
-    """Words to show with the nearest sentence before them that names whom or what a pronoun in them means, if any."""
-    first, said = quotes[0], " ".join(one.words for one in quotes)
+def _with_whom_they_mean(quotes: tuple[Quote, ...], spoken: Spoken) -> tuple[Quote, ...]:
+    """Words to show with the nearest sentence before them that names whom "she" in them means, if any.
+
+    The names of the two who talk are mostly calls, and are never meant.
+    """
+    first, said, messages = quotes[0], " ".join(one.words for one in quotes), spoken.in_order
+    own = re.compile("|".join(map(re.escape, (*spoken.names.person, *spoken.names.companion))) or "(?!)")
     at = next(place for place, one in enumerate(messages) if one.text_id == first.message)
-    for message in () if says_what_it_means(said) else reversed(messages[max(0, at - _LOOK_BACK) : at + 1]):
-        own = message is messages[at]
-        spans = [(start, end) for start, end in sentence_spans(message.words) if not own or end <= first.start]
+    clear = says_what_it_means(said) or not _OF_SOMEBODY.search(said)
+    for message in () if clear else reversed(messages[max(0, at - _LOOK_BACK) : at + 1]):
+        here = message is messages[at]
+        spans = [(start, end) for start, end in sentence_spans(message.words) if not here or end <= first.start]
         for start, end in reversed(spans if not message.hidden else ()):
             names = Quote(message.text_id, start, end, message.words[start:end], message.role, message.speaker)
-            if says_what_it_means(f"{names.words} {said}") and not is_pasted(names, message.words):
+            named = own.sub("", names.words)
+            clear = says_what_it_means(f"{named} {said}") or says_what_it_means(resolve_references(said, [named]))
+            if clear and not is_pasted(names, message.words):
                 whole = replace(first, start=start, words=message.words[start : first.end])
-                return (whole, *quotes[1:]) if own else (names, *quotes)
+                return (whole, *quotes[1:]) if here else (names, *quotes)
     return quotes
 
 

@@ -21,6 +21,7 @@ from domain.records import Message
 from facts.ages import birth_years, dated_age
 from facts.by_hand import attribute_words
 from facts.cues import asks_openly, ends_or_denies, is_denial, is_question
+from facts.doers import Doing, names_in_talk
 from facts.drafts import FactDraft, NoteDraft, QuoteDraft
 from facts.evidence import (
     Sentence,
@@ -36,7 +37,7 @@ from facts.evidence import (
     weakest_stance,
 )
 from facts.figures import Figures, correct_figures, wrong_figure
-from facts.refuting import Around, find_fault, mentions_kin
+from facts.refuting import Around, find_fault, governing_clause, is_still_ahead, mentions_kin
 from facts.restating import is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
@@ -51,7 +52,7 @@ _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 #: The most facts from one message; a model that finds more is inventing them.
 MOST_FACTS_A_MESSAGE = 12
 #: What is wrong with the wording of a draft alone: the words that it quotes may be true.
-_WORDING = frozenset({"date", "time", "number", "pronoun", "name", "value", "subject", "unsupported"})
+_WORDING = frozenset({"date", "time", "number", "pronoun", "name", "value", "subject", "unsupported", "not yet"})
 #: A name counts as said where a word is this similar: people mistype, models transcribe.
 _SIMILAR_NAME = 0.75
 #: What has a day that is no start, and what has a day at all.
@@ -65,6 +66,12 @@ _UNTIL = Guarded(
 _ONLY_NAMES = pattern_of(r"(?:the|my|our|that|this) (?:\w+ )?\w+", re.IGNORECASE)
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
+#: That somebody else wrote or said it, which words that were passed on show.
+_ATTRIBUTES = pattern_of(
+    r"^according to\b|\b(?:says?|said|wrote|writes|asks|asked|replied|claims?|told)\b"
+    r"|^根据|说|写道?|(?<!自)称|回复|要求|通知",
+    re.IGNORECASE,
+)
 #: That somebody asks whoever is named behind it; and words of asking in a question, which is then of asking others.
 _ASKS_WHOM = pattern_of(r"(?:\bask(?:s|ed|ing)? |(?<![访学顾疑])问[了过]?(?!题))(?P<whom>.+)", re.IGNORECASE)
 _ASKING = pattern_of(r"\bask(?:s|ed|ing)?\b|(?<![访学顾疑])问(?!题)", re.IGNORECASE)
@@ -129,8 +136,10 @@ def check_notes(
     that the model saw: a fact goes with the messages it rests on, so none says what only these do.
     """
     spoken = SpokenWindow(window, before, names)
-    own = telling_terms(" ".join((spoken.words, *names.person, *names.companion, *names.known)))
-    ground = _Checking(spoken, names, new_id, telling_terms(" ".join(shown)) - own)
+    elsewhere = telling_terms(" ".join(shown))
+    if elsewhere:
+        elsewhere -= telling_terms(" ".join((spoken.words, *names.person, *names.companion, *names.known)))
+    ground = _Checking(spoken, names, new_id, elsewhere)
     for draft in drafts:
         ground.check_note(draft)
     return CheckedNotes(tuple(ground.notes), tuple(ground.facts), tuple(ground.relations), ground.rejected)
@@ -145,6 +154,7 @@ class _Checking:
         self._window = window
         self._elsewhere = elsewhere
         self._around = Around(window.words)
+        self._people = names_in_talk(window.words)
         self._names = names
         self._own = frozenset((*names.person, *names.companion))
         self._new_id = new_id
@@ -192,7 +202,7 @@ class _Checking:
 
     def _check_fact(self, draft: FactDraft, note: str) -> NewFact | str:
         """The fact of a draft, or why there is none."""
-        if self._elsewhere & telling_terms(f"{draft.restatement} {draft.value}"):
+        if self._elsewhere and self._elsewhere & telling_terms(f"{draft.restatement} {draft.value}"):
             self.rejected["unsupported"] += 1
             return "unsupported"
         slot, single = slot_of(draft.subject, draft.attribute, draft.about, self._names)
@@ -300,7 +310,7 @@ class _Checking:
         sources = self._window.find_bearing(named, claim.about == "companion", claim.subject)
         if not sources:
             return "companion's words"
-        if claim.quotes and self._are_pasted(claim.quotes, sources):
+        if claim.quotes and self._are_pasted(claim.quotes, sources) and not _ATTRIBUTES.search(claim.text):
             return "quoted text"
         if not self._says_that_it_asks(claim, sources):
             sources = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))
@@ -340,7 +350,7 @@ class _Checking:
 
     def _needs(self, answered: Sequence[Source], sources: Sequence[Source], claim: _Claim) -> bool:
         """Whether a claim rests on the questions that its messages answer, by a word or a figure in them."""
-        said, asked = (frozenset().union(*(telling_terms(one.text) for one in each)) for each in (sources, answered))
+        said, asked = (frozenset().union(*(one.terms for one in each)) for each in (sources, answered))
         if telling_terms(claim.text) & asked - said - telling_terms(" ".join(self._own)):
             return True
         return wrong_figure(claim.text, self._figures_of(sources)) != ""
@@ -412,7 +422,10 @@ class _Checking:
         others = [name for name in self._find_people(claim) if name not in self._own]
         tops = [sentence for sentence, score in best if score == best[0][1]]
         words = [quote.words for quote in claim.quotes]
-        if fault := find_fault(claim.text, claim.about, others, tops, self._around, words):
+        fault = find_fault(claim.text, claim.about, others, tops, self._around, words)
+        if not fault and claim.about != "companion":
+            fault = self._find_doubt(claim, tops, sources)
+        if fault:
             return fault, claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
@@ -421,6 +434,23 @@ class _Checking:
             return "", "stated"
         denied = is_denial(claim.text)
         return "", weakest_stance(wanted, best, of_companion=of_companion, denied=denied)
+
+    def _find_doubt(self, claim: _Claim, evidence: Sequence[Sentence], sources: Sequence[Source]) -> str:
+        """Whether it is still ahead, was put right, or is done by somebody else; "" if no rule knows."""
+        words, said = [quote.words for quote in claim.quotes], sources[-1].said.isoformat()
+        if claim.stance == "stated":
+            begins = claim.draft.start if claim.draft else ""
+            if is_still_ahead(claim.text, evidence, words, ahead=begins[: len(said)] > said[: len(begins)]):
+                return "not yet"
+        if self._around.takes_back(claim.text):
+            return "taken back"
+        if claim.draft is None or any(source.message.speaker for source in sources):
+            return ""
+        doing = Doing(claim.text, claim.draft.subject, claim.about, self._own, self._people, self._window.words)
+        if doing.is_done_by_another(evidence, words):
+            return "subject"
+        clauses = [governing_clause(claim.text, each.text, words) for each in evidence if claim.about == "other"]
+        return "subject" if clauses and doing.is_about_another(clauses, words) else ""
 
     def _may_say(
         self, claim: _Claim, wanted: frozenset[str], sources: Sequence[Source], answered: Sequence[Source]
@@ -445,7 +475,7 @@ class _Checking:
         if asks_openly(question.text) or ends_or_denies(claim.text) or any(one.is_agreement for one in sources):
             return False
         people = telling_terms(" ".join(self._find_people(claim)))
-        said = frozenset().union(*(telling_terms(one.text) for one in sources))
+        said = frozenset().union(*(one.terms for one in sources))
         asked = question.terms - people
         if wanted.isdisjoint(asked) or not (wanted | people).isdisjoint(said):
             return False
@@ -464,7 +494,7 @@ class _Checking:
         wanted = telling_terms(claim.text) - telling_terms(" ".join(self._find_people(claim)))
         strange = sum(self._window.lacks_terms(frozenset({term})) for term in wanted)
         forms = (telling_terms(claim.value), telling_terms_of_value(claim.value))
-        unheard = 2 * strange >= len(wanted) and all(map(self._window.lacks_terms, forms))
+        unheard = 2 * strange >= len(wanted) and all(self._window.lacks_terms(each, half=False) for each in forms)
         return unheard and not any(self._window.is_like_a_word(term, _SIMILAR_NAME) for term in forms[0])
 
     # --- names
@@ -615,8 +645,11 @@ def _names_of(claim: _Claim) -> Iterator[str]:
         return
     yield from latin_names(claim.value) if " " in claim.value or unspaced_length(claim.value) else ()
     for name in (*claim.draft.persons, *claim.draft.entities, claim.draft.location):
-        if name and (name in claim.text or name == claim.value):
-            yield from [name] if unspaced_length(name) else (one for one in name.split() if one not in _OF_A_STREET)
+        if name and (name in claim.text or name == claim.value) and not is_kin(name.rpartition("的")[2]):
+            parts = [name] if unspaced_length(name) else [each.removesuffix("'s") for each in name.split()]
+            yield from (
+                each for each in parts if each not in _OF_A_STREET and (each[0].isupper() or not each.isascii())
+            )
 
 
 def _of_ages(statement: str, sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:

@@ -851,7 +851,6 @@ def _has_same_object(one: Fact | NewFact, other: Fact | NewFact) -> bool:
     return objects[0] <= objects[1]
 
 
-_MARKS = pattern_of(r"[\W_]+")
 #: How many parsed values are cached; each is compared with several others.
 _MOST_CACHED = 512
 
@@ -874,7 +873,7 @@ def _value_of(text: str) -> _ReadValue:
 
 
 def _letters_of(text: str) -> str:
-    return _MARKS.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
 _UNIT = frozenset(

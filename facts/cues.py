@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from domain.facts import Stance
 from domain.patterns import Guarded, pattern_of
-from language.sentences import without_quoted
+from language.sentences import CLAUSE, without_quoted
 
 #: As many texts as a window and its drafts have.
 _TEXTS_CACHED = 1_024
@@ -145,15 +145,33 @@ def governed_part(sentence: str) -> tuple[int, int]:
     plain = _WHOLE_CONDITION.sub(lambda found: " " * len(found[0]), sentence.casefold().replace("’", "'"))
     turn = _BACK.search(plain)
     at = turn.start() if turn else len(plain)
-    if _GOVERNS.search(plain, 0, at) or (not turn and is_question(sentence)):
-        return 0, at
+    if (found := _GOVERNS.search(plain, 0, at)) or (not turn and is_question(sentence)):
+        # What is said before "if" is on its own, unless it says what would be.
+        begins = max((one.end() for one in CLAUSE.finditer(plain, 0, found.start())), default=0) if found else 0
+        return (0 if _WOULD_BE.search(plain, 0, begins) else begins), at
     return (at, len(plain)) if _GOVERNS.search(plain, at) else (0, 0)
 
 
+_WOULD_BE = pattern_of(r"\b(?:would|wouldn't|will|won't|could|might|can't)\b|'d\b|'ll\b|[会就能想可要]")
 _BACK = pattern_of(
     r"[,;，；—-]\s*(?:but|luckily|thankfully|fortunately|anyway|actually|还好|好在|幸好|幸亏|不过|但是?|可是|其实|现在|目前)",
     re.IGNORECASE,
 )
+
+
+_UNREAL = pattern_of(
+    r"\bif (?:only )?\w+(?:'d| had)\b.*(?:'d|\bwould)\b|\bhad (?:i|we|he|she|they) \w+.*(?:'d|\bwould)\b|\bwould(?:'ve| have)\b"
+    r"|(?:要是|如果)[^，。]{0,4}(?:早|[去前]年|当时|当初|那[时年]|上[次周个]|昨天)|早知道"
+)
+
+
+def is_unreal(sentence: str) -> bool:
+    """Whether a sentence tells what would be so now or then if it had not been otherwise.
+
+    >>> is_unreal("If I'd listened, I would be a clerk."), is_unreal("要是去年听我妈的，现在还在背题"), is_unreal("如果下雨就不去")
+    (True, True, False)
+    """
+    return _UNREAL.search(sentence.casefold().replace("’", "'")) is not None
 
 
 #: Words that mark a joke, a thought or hearsay.
@@ -190,7 +208,7 @@ def is_promise(sentence: str) -> bool:
 _DENIES = Guarded(
     "no|n't|nt|nah|never|neither|不|没|别|无|未|哪",
     r"n't\b(?! (?:just|only|not)\b)|\b(?:(?:do|does|did|ca|wo|is|are|was|were|has|have|had|would|could|should|must)nt|aint|nope|nah|(?<!n't )not(?! only| just)|no(?! idea| wonder| problem| doubt| worries| matter| longer than| [a-z]+ (?:apart from|except|besides|other than)\b)|never|nobody|nothing|none|neither|nor|cannot)\b"
-    r"|(?<![要差了好是对能可行])不(?:(?=过敏)|(?!能不|[错过超仅但管止断久少同光得论只]))|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
+    r"|(?<![要差了好是对能可行])不(?:(?=过敏)|(?!能不|[错过超仅但管止断久少同光得论只]))|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处提])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
 )
 #: Words for an end or a lack, with or without "not".
 _ENDS = Guarded(
@@ -246,20 +264,22 @@ def denied_part(clause: str) -> str:
     return (behind.strip() and behind) or (plain if found or ended else "")
 
 
-#: What is denied in Chinese stands right behind the denial.
+#: What is denied stands right behind the denial; in English only what somebody is not doing is sure to be.
 _DENIED = pattern_of(
     r"(?<![要差了好是对能可行])(?:没有?|不|别)(?:[让给用能会敢想要肯再太是被去来跟和]|怎么){0,2}([\u4e00-\u9fff]{2})"
+    r"|(?:n['’]t|\bnot|\b(?:is|are|was)nt) ([a-z]+ing)\b"
 )
 
 
 def denied_words(text: str) -> tuple[str, ...]:
-    """The two characters behind each denial of a Chinese text, without those that it asserts, too.
+    """The words right behind the denials of a text, in Chinese two characters, without those that it asserts, too.
 
-    >>> denied_words("大夫没让吃药"), denied_words("从没电梯的搬到有电梯的")
-    (('吃药',), ())
+    >>> denied_words("大夫没让吃药"), denied_words("从没电梯的搬到有电梯的"), denied_words("her mum's not coming")
+    (('吃药',), (), ('coming',))
     """
     rest = _DENIED.sub(" ", text)
-    return tuple(one for one in _DENIED.findall(text) if one not in rest) if is_denial(text) else ()
+    found = ("".join(one) for one in _DENIED.findall(text)) if is_denial(text) else ()
+    return tuple(one for one in found if one not in rest)
 
 
 #: Phrases that give one's own name.
@@ -299,7 +319,7 @@ def words_of_staying(text: str) -> str:
 
 _NO = pattern_of(
     r"^\W*(?:(?:god|oh|ha|well|um|er|hm+|lol)\W+)*(?:no|nope|nah|not|never|neither)\b(?! (?:wonder|problem|only|idea))"
-    r"|^\W*(?:才)?(?:没有?|不(?!错|过(?!敏))|哪[有来儿]|别提|并没)",
+    r"|^\W*(?:才)?(?:没有?|不(?!错|过(?!敏))|哪[有来儿]|并没)",
     re.IGNORECASE,
 )
 

@@ -31,6 +31,7 @@ from facts.cues import (
     is_denial,
     is_promise,
     is_question,
+    is_unreal,
     stance_of,
     takes_back,
     words_of_staying,
@@ -42,7 +43,7 @@ from language.forget_requests import detect_forget_request, rounds_spoken_of
 from language.numbers import asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
 from language.references import people_named
 from language.scripts import Language, is_unspaced, language_of
-from language.sentences import sentence_spans, split_clauses, split_sentences
+from language.sentences import sentence_spans, split_clauses
 from language.times import TimeExpression, TimeRange, clock_times, possible_ranges, read_times, without_times
 from language.words import terms
 
@@ -66,9 +67,14 @@ class Sentence:
         return telling_terms(self.text)
 
     @cached_property
+    def asks(self) -> bool:
+        """Whether it is a question."""
+        return is_question(self.text)
+
+    @cached_property
     def stance(self) -> Stance:
         """The strongest stance that it allows; a question is only supposed."""
-        if is_question(self.text) and not self._confirmed:
+        if self.asks and not self._confirmed:
             return "supposed"
         # Who answers no and says what is so laughs about the guess.
         text = _LAUGHTER.sub("", self.text) if _PLAIN_NO.match(self.text) else self.text
@@ -81,7 +87,7 @@ class Sentence:
         """
         if self.stance == "stated" or (self.stance == "joked" and self._clauses[0][1] == "joked"):
             return self.stance
-        if denied and any(stance == "stated" and denies for _, stance, denies in self._clauses):
+        if denied and (is_unreal(self.text) or any(one == "stated" and denies for _, one, denies in self._clauses)):
             return "stated"
         most = max((len(wanted & terms) for terms, _, _ in self._clauses), default=0)
         best = (stance for terms, stance, _ in self._clauses if len(wanted & terms) == most)
@@ -171,6 +177,11 @@ class TextFigures:
         return tuple(dict.fromkeys(TimeRange(day, day) for day in moved))
 
     @cached_property
+    def compared(self) -> frozenset[str]:
+        """What follows from its numbers, if they are few: "231k, was 238" is 7,000 less."""
+        return derived_numbers(self.text, self.own_numbers, few=True)
+
+    @cached_property
     def exact_times(self) -> frozenset[time]:
         """The exact times of day in it."""
         return clock_times(self.text, self._written)
@@ -245,7 +256,7 @@ class TextFigures:
         """The years that its lengths of time reach back or ahead to: "eleven years now"."""
         lengths = " ".join(found[0] for found in _YEARS_LONG.all_in(self.text.casefold()))
         counts = [int(number) for number in find_numbers(lengths) if number.isdecimal() and int(number) < 120]
-        away = {sign * count + slack for count in counts for sign in (-1, 1) for slack in (-1, 0)}
+        away = {sign * count + slack for count in counts for sign in (-1, 1) for slack in (-1, 0, 1)}
         return frozenset(self._written.year + years for years in away)
 
     @cached_property
@@ -304,13 +315,21 @@ _SHIFT = Guarded(
 
 _A_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _COUNTS_DAYS = Guarded(
-    "day|tomorrow|month|year|week|wk|fortnight|tmr|tomoz|old|ago|the one|not this|mon|tue|wed|thu|fri|sat|sun| de |天大"
-    "|周|星期|礼拜|今天|往前数|往后数|倒数",
-    rf"\b(?:first|second|third|fourth|last) {_A_WEEKDAY} (?:of|in)\b"
+    "day|night|tomo|month|year|week|wk|tmr|old|ago|the one|not this|mon|tue|wed|thu|fri|sat|sun| de "
+    "|天|周|星期|礼拜|往前数|往后数|倒数|eid|diwali|ramadan|passover|hanukkah|festival|mid-autumn|half|第|初|月|夕|年|春节"
+    "|元宵|端午|中秋|重阳",
+    rf"\b(?:first|second|third|fourth|last) (?:{_A_WEEKDAY}|weekend|week|day|night) (?:of|in|before|after)\b"
+    r"|\bday (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|[a-z]+teen)\b"
+    r"|\b(?:week|weekend)s? (?:of|before|after|in|to go)\b|\b(?:half[- ]term|bank holiday|(?:chinese|lunar) new year)\b"
+    r"|\b(?:eid|diwali|ramadan|passover|hanukkah|spring festival|mid-autumn)\b"
+    r"|第[一二三四五六七八九十百\d]+[天周]|初[一二三四五六七八九十]|[正腊]月|除夕|大年|过年|春节|元宵|端午|七夕|中秋|重阳|[还只]?[剩有差]\S{1,3}天"
     rf"|\b{_A_WEEKDAY} (?:before|after) (?!last\b)|\b{_A_WEEKDAY}s ago\b"
     r"|\bago (?:tomorrow|yesterday|on|last|next|this)\b|\b(?:month|year)s? from today\b"
     r"|\b(?:days?|we?e?ks?|fortnight) (?:on |from |this |next )?(?:today|tomorrow|tmrw?|tomoz)\b"
-    r"|\b(?:days?|weeks?|months?) old\b|[天周]大"
+    r"|\b(?:days?|weeks?|months?) old\b|[天周]大|第[\d一二三四五六七八九十]+天"
+    r"|\bday (?:one|two|three|four|five|six|seven|eight|nine|ten|\d+)\b"
+    rf"|\b(?:today|tomorrow|tmrw?|tomoz|{_A_WEEKDAY}) (?:week|fortnight)\b"
+    rf"|\b(?:(?:first|last) weekend (?:of|in)|(?:back|home) the {_A_WEEKDAY})\b"
     r"|\bthe (?:one|week|day) after\b|\bnot this\b|\b(?:mon|tues?|weds?|thurs?|fri|sat|sun)\b|\b\d{1,2} de [a-z]+"
     r"|(?:头一个|最后一个|第[一二三四]个)(?:周|星期|礼拜)|去年的?今天|往前数|往后数|倒数",
 )
@@ -374,10 +393,10 @@ _IN_MINUTES = Guarded(
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
 _BARE_HOUR = pattern_of(
-    rf"(?:\b(?:(?P<half>half)|at|from|till|until|to|by|before|after|around) |(?<=\d-))"
+    rf"(?:\b(?:(?P<half>half)|at|from|till?|until|to|by|before|after|around) |(?<=\d-))"
     rf"(?P<hour>{_HOUR})(?:[.:](?P<minute>[0-5]\d)"
     r"| (?P<words>fifteen|(?:twenty|thirty|forty|fifty)(?:[ -]five)?)(?! (?:to|past)\b))?(?!\d|[\w.]\w)"
-    rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till|until|-) ?(?:{_HOUR}|half)\b)"
+    rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till?|until|-) ?(?:{_HOUR}|half)\b)"
     r"|(?<!\d)(?P<point>[012]?\d)\.(?P<minutes>[0-5]\d)(?![\d.])"
     r"|(?:差(?P<less>一刻|[一二三四五六七八九十]{1,3}分?))?(?P<han>\d{1,2}|[一二两三四五六七八九十]{1,3})[点點]"
 )
@@ -444,19 +463,23 @@ class Source:
     @cached_property
     def only_asks(self) -> bool:
         """Whether it consists of questions."""
-        found = split_sentences(self.text)
-        return bool(found) and all(map(is_question, found))
+        return bool(self.sentences) and all(one.asks for one in self.sentences)
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
         """The questions in it, including tag questions."""
-        return tuple(one for one in split_sentences(self.text) if is_question(one) or one.endswith(("?", "？")))
+        return tuple(one.text for one in self.sentences if one.asks or one.text.endswith(("?", "？")))
 
     @cached_property
     def text_but_asked(self) -> str:
         """Its text without questions of yes or no, which take nothing for granted."""
-        kept = (one for one in split_sentences(self.text) if one not in self.questions or asks_openly(one))
+        kept = (one.text for one in self.sentences if one.text not in self.questions or asks_openly(one.text))
         return " ".join(kept)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Its meaningful terms."""
+        return frozenset().union(*(one.terms for one in self.sentences))
 
     @cached_property
     def is_denial(self) -> bool:
@@ -517,8 +540,8 @@ class SpokenWindow:
 
     @cached_property
     def words(self) -> str:
-        """All that was said in it and before it, forgotten messages aside."""
-        return " ".join(source.message.words for source in self._sources if not source.barred)
+        """All that was said in it and before it, each message on its own line, forgotten ones aside."""
+        return "\n".join(source.message.words for source in self._sources if not source.barred)
 
     def find_named(self, handles: Iterable[int]) -> tuple[Source, ...]:
         """The messages of the window with these numbers, in order."""
@@ -580,18 +603,21 @@ class SpokenWindow:
                 found[bare[0]].add(bare)
         return {letter: frozenset(words) for letter, words in found.items()}
 
-    def lacks_terms(self, wanted: frozenset[str]) -> bool:
-        """Whether none of these terms, nor most of their characters in scripts without spaces, is in any message."""
+    def lacks_terms(self, wanted: frozenset[str], *, half: bool = True) -> bool:
+        """Whether none of these terms, nor most of their characters in scripts without spaces, is in any message.
+
+        ``half``: they are missing where half of their characters are, too.
+        """
         if not wanted or not wanted.isdisjoint(self._terms):
             return False
         characters = {one for term in wanted for one in term if is_unspaced(one)}
-        return 2 * len(characters & self._characters) <= len(characters)
+        return 2 * len(characters & self._characters) < len(characters) + (half or not characters)
 
     @cached_property
     def _terms(self) -> frozenset[str]:
         """The terms of all sentences."""
         open_to_all = (source for source in self._sources if not source.barred)
-        return frozenset().union(*(sentence.terms for source in open_to_all for sentence in source.sentences))
+        return frozenset().union(*(source.terms for source in open_to_all))
 
     @cached_property
     def _characters(self) -> frozenset[str]:
@@ -635,10 +661,11 @@ class SpokenWindow:
             *(telling_terms(one) - telling_terms(denied_part(one) if is_denial(one) else "") for one in clauses)
         )
         asked = [self._sources[each.place - 1] for each in answers]
-        in_questions = frozenset().union(*(telling_terms(one.text) for one in asked if not one.spoken_by_person))
+        in_questions = frozenset().union(*(one.terms for one in asked if not one.spoken_by_person))
+        if wanted.isdisjoint(in_questions) or not wanted.isdisjoint(said):
+            return False
         numbers = frozenset().union(*(each.figures.numbers for each in sources if each.spoken_by_person))
-        counted = any(not numbers.isdisjoint(forms) for forms in asserted_numbers(statement))
-        return bool(wanted & in_questions) and wanted.isdisjoint(said) and not counted
+        return all(numbers.isdisjoint(forms) for forms in asserted_numbers(statement))
 
     def without_own_names(self, found: frozenset[str]) -> frozenset[str]:
         """Terms without the names of person and companion, which are in every statement."""
@@ -719,12 +746,12 @@ def is_reversed(
         said = (sentence for source in sources for sentence in source.sentences)
         # True denials often say in other words what was not denied at all: "has not decided" for "I'll think about it".
         most = max(_share_of(statement, wanted, sentence) for sentence in tops)
-        return most >= _NEARLY_ALL and not any(sentence.ends_or_denies for sentence in said)
+        return most >= _NEARLY_ALL and not any(one.ends_or_denies or is_unreal(one.text) for one in said)
     if ends_or_denies(statement):
         return False
-    if not all(sentence.clauses_taken_back for sentence in tops):
-        return False
     letters = _letters_of(wanted)
+    if not all(each.clauses_taken_back and not _is_so_of_another(wanted | letters, each) for each in tops):
+        return False
     scored = [
         (len(wanted & terms), not (wanted.isdisjoint(telling_terms(denied)) and letters.isdisjoint(denied)))
         for sentence in tops
@@ -738,24 +765,26 @@ def is_reversed(
     )
 
 
+#: What is so of somebody else: "Not me. My father has it", 我爸倒是有.
+_HAS_IT = pattern_of(
+    r"\b(?:has|have|had|does|do|did|is|are|was|can)(?: (?:it|one|that|too|though))*\W*$|(?:倒是?|却)[有是会能]\W*$"
+)
+
+
+def _is_so_of_another(wanted: frozenset[str], denied: Sentence) -> bool:
+    """Whether the next sentence says that what this one denies is so of somebody whom a statement names."""
+    following = denied.following.casefold()
+    return _HAS_IT.search(following) is not None and not wanted.isdisjoint(
+        {*telling_terms(following), *following} - {*denied.terms, *denied.text}
+    )
+
+
 def asserts_what_is_denied(statement: str, quoted: Sequence[Sentence], sources: Sequence[Source]) -> bool:
-    """Whether a statement has what its sentences deny and none asserts: 知道 of 不知道, the 23 of "not the 23rd"."""
+    """Whether a statement has the words right behind a denial in its sentences, which no message asserts."""
     if ends_or_denies(statement):
         return False
-    everything = "，".join(source.text for source in sources)
     denied = {one for each in quoted for one in denied_words(each.text) if one in statement}
-    if denied.intersection(denied_words(everything) if denied else ()):
-        return True
-    figures = [each[0] for one in quoted for each in _NOT_THE_FIGURE.finditer(one.text)]
-    wrong = frozenset[str]().union(*map(find_numbers, figures)) & find_numbers(statement)
-    return not wrong <= find_numbers(_NOT_THE_FIGURE.sub(" ", everything))
-
-
-#: A figure that was not it: "the 30th not the 23rd", 不是二十三号.
-_NOT_THE_FIGURE = pattern_of(
-    r"\bnot (?:the |on |at |in )?[£$€]?\d[\w:.]*|(?<!是)不是[\d一二两三四五六七八九十百千]+[号点块岁个斤]",
-    re.IGNORECASE,
-)
+    return not denied.isdisjoint(denied_words("，".join(source.text for source in sources)) if denied else ())
 
 
 def _share_of(statement: str, wanted: frozenset[str], sentence: Sentence) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from datetime import date, time
 from functools import cached_property
@@ -22,8 +22,8 @@ _A_FIGURE = pattern_of(
 _WHOLE_MONTH = 28
 #: How many have one name, which a statement may count, or were just named: "the two Toms", "how the two differ".
 _COUNTED_NAMES = Guarded(
-    "two|three",
-    r"\b(?:two|three)\b(?= [A-Z]\w+s\b)"
+    "two|three|两|三|俩",
+    r"(?<=[\u4e00-\u9fff])(?:[两三]个?人|俩)|\b(?:two|three)\b(?= [A-Z]\w+s\b)"
     r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)",
 )
 #: By how much one unit may differ from another.
@@ -64,11 +64,6 @@ class Figures:
         return frozenset().union(*(each.numbers for each in self._all))
 
     @cached_property
-    def days(self) -> tuple[TimeRange, ...]:
-        """The days that they may refer to."""
-        return tuple(day for each in self._all for day in each.days)
-
-    @cached_property
     def clock_times(self) -> frozenset[time]:
         """The times of day in them, and those so many minutes away as any of them says."""
         found = frozenset[time]().union(*(each.clock_times for each in self._all))
@@ -93,11 +88,7 @@ class Figures:
         """Whether written days follow from them."""
         if days.days == 1 and (days.first.month, days.first.day) in self._of_either_calendar:
             return True
-        return self._names_days(days) or (bool(days.iso) and self._is_birth(days.iso))
-
-    def _names_days(self, days: TimeRange | None) -> bool:
-        """Whether one of them names days; the later ones are read only if the earlier ones do not."""
-        return any(is_among(days, each.days) for each in self._all)
+        return is_among(days, self._each_day()) or (bool(days.iso) and self._is_birth(days.iso))
 
     @cached_property
     def _of_either_calendar(self) -> frozenset[tuple[int, int]]:
@@ -108,7 +99,7 @@ class Figures:
 
     def bears_date(self, iso: str) -> bool:
         """Whether a date follows from them."""
-        return self._names_days(range_of(iso)) or self._is_birth(iso)
+        return is_among(range_of(iso), self._each_day()) or self._is_birth(iso)
 
     def bears_number(self, forms: AbstractSet[str], *, compared: bool = False) -> bool:
         """Whether they contain one of the forms of a number, or a day of about the year that it is.
@@ -120,7 +111,7 @@ class Figures:
         if any(compared or "." in one or float(one) >= _HARD_TO_GUESS for one in self._worked_out & forms):
             return True
         years = [int(each) for each in forms if len(each) == 4 and each[:2] in ("19", "20")]
-        return any(each.first.year - 1 <= year <= each.last.year + 1 for year in years for each in self.days)
+        return any(each.first.year - 1 <= year <= each.last.year + 1 for year in years for each in self._each_day())
 
     @cached_property
     def _worked_out(self) -> frozenset[str]:
@@ -135,30 +126,32 @@ class Figures:
             made += [one + other, abs(one - other), one * other]
         return frozenset(f"{one:.10g}" for one in made)
 
-    @cached_property
-    def weekdays(self) -> frozenset[int]:
-        """The weekdays of the days that they may refer to."""
-        return frozenset(each.first.weekday() for each in self.days if each.first == each.last)
+    def holds_weekday(self, number: int) -> bool:
+        """Whether a day that they may refer to is such a weekday."""
+        return any(each.first.weekday() == number for each in self._each_day() if each.first == each.last)
+
+    def _each_day(self) -> Iterator[TimeRange]:
+        """The days that they may refer to; a text is read when those before it were not enough."""
+        return (day for each in self._all for day in each.days)
 
     def holds_day(self, month: int, day: int) -> bool:
         """Whether they contain this day in any year, also as an end of a few days; of any month for ``month`` 0."""
-        ends = (one for each in self.days if each.days < _WHOLE_MONTH for one in (each.first, each.last))
+        ends = (one for each in self._each_day() if each.days < _WHOLE_MONTH for one in (each.first, each.last))
         either = self._of_either_calendar
         return (month, day) in either or any((month or one.month, day) == (one.month, one.day) for one in ends)
 
     def holds_month(self, month: int) -> bool:
         """Whether they contain this month, or a day in it, in any year."""
         return any(
-            (each.last - each.first).days < 34 and month in {each.first.month, each.last.month} for each in self.days
+            (each.last - each.first).days < 34 and month in {each.first.month, each.last.month}
+            for each in self._each_day()
         )
 
     def names_other_part(self, days: TimeRange) -> bool:
         """Whether they name another part of a month than these days: 五月中旬, not 五月初."""
         month = days.first.month
-        parts = [
-            each for each in self.days if 1 < each.days < _WHOLE_MONTH and each.first.month == each.last.month == month
-        ]
-        spans = {(each.first.day, each.last.day) for each in parts}
+        parts = [each for each in self._each_day() if 1 < each.days < _WHOLE_MONTH]
+        spans = {(each.first.day, each.last.day) for each in parts if each.first.month == each.last.month == month}
         return days.days < _WHOLE_MONTH and bool(spans) and (days.first.day, days.last.day) not in spans
 
     def _is_birth(self, iso: str) -> bool:
@@ -168,15 +161,18 @@ class Figures:
             return False
         if len(iso) == 4 and days.first.year in self.years_since:
             return True
-        if days.first.year not in self.years_of_birth:
+        if days.first.year not in (self.years_of_birth | self.years_since):
             return False
         return len(iso) == 4 or (
             self.holds_day(days.first.month, days.first.day) if len(iso) == 10 else self.holds_month(days.first.month)
         )
 
 
-def wrong_figure(text: str, figures: Figures) -> str:
-    """The kind of figure in a text that these do not support: "date", "time" (of day), "number", or ""."""
+def wrong_figure(text: str, figures: Figures, compared: AbstractSet[str] = frozenset()) -> str:
+    """The kind of figure in a text that these do not support: "date", "time" (of day), "number", or "".
+
+    ``compared``: numbers that follow from a few others.
+    """
     if not _A_FIGURE.search(text.casefold()):
         return ""
     rest = _COUNTED_NAMES.sub(" ", _without_lunar(text, figures))
@@ -199,8 +195,9 @@ def wrong_figure(text: str, figures: Figures) -> str:
     if any(one not in dated and not rest[one.start : one.end].isascii() for one in days):
         return "date"  # "the 2nd" may be another kind of number
     rest = without_times(rest, sorted([*named, *clocks, *dated], key=lambda one: one.start))
-    compared = compares(rest)
-    return "number" if any(not figures.bears_number(one, compared=compared) for one in asserted_numbers(rest)) else ""
+    asserted = [one for one in asserted_numbers(rest) if compared.isdisjoint(one)]
+    comparing = bool(asserted) and compares(rest)
+    return "number" if any(not figures.bears_number(one, compared=comparing) for one in asserted) else ""
 
 
 def _without_lunar(text: str, figures: Figures) -> str:
@@ -224,11 +221,8 @@ def _bears_expression(named: TimeExpression, figures: Figures, written: Iterable
     if named.kind == "month":
         return figures.holds_month(days.first.month) and not figures.names_other_part(days)
     weekday = days.first.weekday()
-    return (
-        named.kind == "date"
-        or weekday in figures.weekdays
-        or any(each.days == 1 and each.first.weekday() == weekday for each in written)
-    )
+    of_written = any(each.days == 1 and each.first.weekday() == weekday for each in written)
+    return named.kind == "date" or of_written or figures.holds_weekday(weekday)
 
 
 def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str, str]:
@@ -240,6 +234,8 @@ def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str,
     if not wrong:
         return text, ""
     if wrong == "date" and own.counts_days:
+        return text, ""
+    if wrong == "number" and not wrong_figure(text, figures, own.compared):
         return text, ""
     times = read_times(text, _ANY_DAY)
     right: list[tuple[int, int, str]] = []

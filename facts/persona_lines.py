@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
-from itertools import pairwise, permutations
+from itertools import chain, pairwise, permutations
 from typing import Literal, get_args
 
 from domain.facts import Fact, LineEvidence, Stance
@@ -193,7 +193,7 @@ class PersonaEditing:
         """Apply operations in order. Returns those that were not applied, with why.
 
         A rejected "drop" is tried again after all others: by what was done the persona may be too long. A line that is
-        past in part has been asked about now, and gets this day.
+        past in part has been asked about now, and gets this day; so does one that was past and is put right.
         """
         for at, line in enumerate(self._lines):
             if line and line.evidence and self._grounds.past.get(line.text.strip()) is False:
@@ -302,6 +302,8 @@ class PersonaEditing:
         ]
         new = [self._make_evidence(text, operation, facts)] if facts else []
         evidence = _join_evidence([*filter(None, rests), *new] or [one.evidence for _, one in lines if one.evidence])
+        if any(one.text.strip() in self._grounds.past for _, one in lines):
+            evidence = replace(evidence, date=max(evidence.date, self._grounds.today.isoformat()))
         self._lines[place] = _Line(line.text[: len(line.text) - len(olds[0])] + text, evidence)
         for at, _ in lines[1:]:
             self._lines[at] = None
@@ -408,10 +410,8 @@ class PersonaEditing:
         if (_language_of_line(text) or self._language) != self._language:
             return "language"
         open_facts = [one for one in facts if one.may_be_reworded]
-        text = _STANCE_MARKS.sub("", text)
-        figures = Figures(
-            (*(one.figures for one in open_facts), *(TextFigures(old, self._grounds.today) for old in olds))
-        )
+        text = _STANCE_MARKS.sub("", text) if text.endswith((")", "）")) else text
+        figures = Figures((*_figures_of(open_facts), *(TextFigures(old, self._grounds.today) for old in olds)))
         if wrong := wrong_figure(text, figures):
             return wrong
         if any(self._missing_words(text, open_facts, olds)):
@@ -458,7 +458,7 @@ class PersonaEditing:
 
     def _make_evidence(self, text: str, operation: Operation, facts: Sequence[_Evidence]) -> LineEvidence:
         """The evidence of a line. Its day is the operation's if its facts have it, else the day that they are about."""
-        figures = Figures(tuple(one.figures for one in facts))
+        figures = Figures(_figures_of(facts))
         dated = operation.date if operation.date and figures.bears_date(operation.date) else ""
         about = max((one.fact.start[:10] for one in facts if one.fact.start), default="")
         messages = dict.fromkeys(message for one in facts for message in one.fact.messages)
@@ -502,9 +502,9 @@ class _Evidence:
         return "\n".join((self.says, *self.before))
 
     @cached_property
-    def figures(self) -> TextFigures:
-        """The numbers, days and times in it."""
-        return TextFigures(self.allows, self.said)
+    def figures(self) -> tuple[TextFigures, TextFigures]:
+        """The numbers, days and times of its statement, and those of all that it allows."""
+        return TextFigures(self.fact.restatement, self.said), TextFigures(self.allows, self.said)
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
@@ -512,6 +512,11 @@ class _Evidence:
         found = split_sentences(self.fact.restatement)
         around = zip(found, ("", *found), (*found[1:], ""), strict=False)
         return tuple(Sentence(*each, True) for each in around)
+
+
+def _figures_of(facts: Iterable[_Evidence]) -> Iterator[TextFigures]:
+    """The figures of facts, those of their statements first: most lines need no others."""
+    return chain.from_iterable(zip(*(one.figures for one in facts), strict=True))
 
 
 def _find_unsaid_stance(text: str, facts: Sequence[_Evidence]) -> Stance | None:
@@ -619,7 +624,7 @@ def _keeps(text: str, line: str, share: float = _KEEPS) -> bool:
 
 
 def _letters_of(line: str) -> str:
-    return "".join(character for character in normalize_text(line) if character.isalnum())
+    return "".join(filter(str.isalnum, normalize_text(line)))
 
 
 #: The boundary between two parts of a line.
@@ -672,7 +677,7 @@ class _Words:
         for term in telling_terms(part) - neutral - self._terms:
             if not is_unspaced(term[-1]) and not find_numbers(term) and not is_named_in(term, self._plain):
                 yield term
-        plain = normalize_text(part)
+        plain = "" if part.isascii() else normalize_text(part)
         for at, character in enumerate(plain):
             if not is_unspaced(character) or character in _EMPTY or find_numbers(character):
                 continue
@@ -713,6 +718,8 @@ def _swaps_names(text: str, evidence: _Evidence, names: Names) -> bool:
     statement = evidence.says.partition("\n")[0]
     known = {evidence.fact.subject, *evidence.fact.persons, *latin_names(f"{text}\n{statement}")} - {""}
     there = _places_of_names(statement, known, names)
+    if len(there) < 2:
+        return False
     for part in _STATEMENTS.split(text):
         here = _places_of_names(part, known, names)
         for first, second in permutations(here.keys() & there.keys(), 2):

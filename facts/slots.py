@@ -177,7 +177,8 @@ def normalize_text(text: str) -> str:
 
 def _strip_pointers(text: str) -> str:
     text = normalize_text(text).replace("’", "'").strip(" .,:;。，：；“”\"'「」")
-    return _POINTING.sub("", text).strip()
+    pointing = _POINTING.match(text)
+    return text[pointing.end() :].strip() if pointing else text
 
 
 def _is_called(plain: str, names: tuple[str, ...]) -> bool:

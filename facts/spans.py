@@ -78,9 +78,10 @@ _INTRODUCED = pattern_of(
     r"|(?P<forwarded>【转(?:发|帖)?】.+)|(?P<head>^(?:(?:from|subject|to|发件人|主题|收件人)[:：][^\n]*|(?:dear [^\n]{1,40}|尊敬的[^\n]{1,20})[:：,，]?)\n.+)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-_IN_MARKS = pattern_of(
+_IN_MARKS = Guarded(
+    "\"|“|「|『|'|‘",
     r'"[^"]*"|“[^”]{2,}”|「[^」]{2,}」|『[^』]{2,}』'
-    r"|(?<![\w'’])(?:'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){2,}'|‘(?:[^‘’\n]|(?<=\w)’(?=\w)){2,}’)(?!\w)"
+    r"|(?<![\w'’])(?:'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){2,}'|‘(?:[^‘’\n]|(?<=\w)’(?=\w)){2,}’)(?!\w)",
 )
 _SENTENCE_INSIDE = pattern_of(r"[,;:.!?](?:\s|\W?$)|[，；：。！？]")
 _SOMEBODY_SAYS = pattern_of(
@@ -103,7 +104,7 @@ def pasted_spans(words: str, *, introduced: bool = True) -> list[tuple[int, int]
     if "```" in words or ">" in words:
         fenced = _FENCED.finditer(words)
         found += [one.span() for one in fenced if introduced or not one["fence"] or one["end"]]
-    for each in _IN_MARKS.finditer(words):
+    for each in _IN_MARKS.all_in(words):
         said = _SOMEBODY_SAYS.search(words, max(0, each.start() - 20), each.start())
         long = len(each[0]) >= (22 if each[0].isascii() else 10)
         if said or (long and _SENTENCE_INSIDE.search(each[0])):

@@ -71,8 +71,8 @@ _SENTENCE = pattern_of(r"[^.!?。！？\n]+[.!?。！？\n]*")
 
 # --- spelling
 
-_APOSTROPHE = pattern_of(
-    r"\b(i|you|we|they|it|that|this|let|what)['`´](m|d|ve|ll|re|s)\b|\b([a-z]+n)['`´]t\b", re.IGNORECASE
+_APOSTROPHE = Guarded(
+    "'|`|´", r"\b(i|you|we|they|it|that|this|let|what)['`´](m|d|ve|ll|re|s)\b|\b([a-z]+n)['`´]t\b", any_case=True
 )
 _SPELLED = {
     "please": "pls plz plse pleas plese pleease pleaes",
@@ -142,7 +142,9 @@ def normalise(text: str) -> str:
     return text
 
 
-_SHOULD_OF = pattern_of(r"\b((?:should|shouldnt|could|would|must)(?: not| never)?) (?:of|a|ve)\b", re.IGNORECASE)
+_SHOULD_OF = Guarded(
+    "should|could|would|must", r"\b((?:should|shouldnt|could|would|must)(?: not| never)?) (?:of|a|ve)\b", any_case=True
+)
 
 # --- what a forget request names
 
@@ -299,7 +301,9 @@ def detect_forget_request(text: str, reply: str = "", reads: Reading | None = No
     """
     plain = normalise(_QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'")))
     message = plain.lower()
-    wordings = [one for one in _WORDINGS if any(form.may_stand_in(message) for form in (*one[0], *one[1], *one[2:4]))]
+    english, chinese = _WORDINGS
+    spoken = ([] if message.isascii() else [chinese]) + ([english] if _LATIN_WORD.search(message) else [])
+    wordings = [here for one in spoken[::-1] if (here := _forms_in(one, message))]
     if not (wordings or reply or reads):
         return None
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
@@ -417,6 +421,13 @@ def _grade(sentence: str, message: str, wordings: Sequence[_Wording]) -> tuple[C
         if starts or (may_be and not none.search(sentence)):
             return "possible", min([*starts, *([may_be.start()] if may_be else [])])
     return None
+
+
+def _forms_in(wording: _Wording, message: str) -> _Wording | None:
+    """A wording with the orders that may be in a message; None where nothing of it may be."""
+    clear, likely = (tuple(one for one in orders if one.may_stand_in(message)) for orders in wording[:2])
+    there = clear or likely or any(one.may_stand_in(message) for one in wording[2:4])
+    return (clear, likely, *wording[2:]) if there else None
 
 
 def _starts(tried: Sequence[Guarded], text: str) -> list[int]:

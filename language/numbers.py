@@ -52,16 +52,18 @@ _COUNTED = (
 #: 78 m², CO₂: of a unit or a name, and no numbers.
 _NO_DIGITS = str.maketrans("²³₂", "   ")
 #: 18w, 十八个w: as people type 万.
-_TEN_THOUSAND = pattern_of("(?<=[\\d一二两三四五六七八九十百])个?w(?![a-z])")
+_TEN_THOUSAND = pattern_of(
+    r"个w(?<=[\d一二两三四五六七八九十百]个w)(?![a-z])|w(?<=[\d一二两三四五六七八九十百]w)(?![a-z])"
+)
 #: 一百八一个 is 180 each.
 _EACH = pattern_of("(?<=[百千万][二三四五六七八九])(?=一[个位人家斤只张件])")
 #: 八两 is a weight: there 两 is no two.
-_OUNCES = pattern_of("(?<=[一二三四五六七八九])两")
+_OUNCES = pattern_of("两(?<=[一二三四五六七八九]两)")
 _JIN = pattern_of(
     r"(?P<jin>\d{1,12}(?:\.\d{1,12})?|[一二两三四五六七八九十百]{1,12})(?<!公)斤(?:(?P<liang>[\d一二三四五六七八九])两?|(?P<half>半))?"
 )
 _TENTHS = pattern_of(
-    r"(?P<number>\d{1,12}(?:\.\d{1,12})?|[一二两三四五六七八九十百]{1,12})(?P<unit>(?<!公)里(?!面)|成(?![为了家员立都年人本]))"
+    r"(?P<number>\d{1,12}(?:\.\d{1,12})?|[一二两三四五六七八九十百]{1,12})(?P<unit>(?<!公)里(?!面)|成(?![为了家员立都年人本])|毛(?![病巾衣线笔孩概]))"
 )
 _DOZENS = pattern_of(r"\b(?P<number>half a|two|three|four|five|six|ten|\d{1,2}) dozen\b")
 _AND_A_HALF = pattern_of(
@@ -158,8 +160,10 @@ def compares(text: str) -> bool:
     return _COMPARES.search(text.casefold()) is not None
 
 
-def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
+def derived_numbers(text: str, found: frozenset[str], *, few: bool = False) -> frozenset[str]:
     """The sums, differences and products of two numbers where a text compares or adds: "42k, six more than before".
+
+    ``few``: without a word for it, too, where there are hardly any others.
 
     >>> "36000" in derived_numbers("42k, six more than before", frozenset({"42", "42000", "6"}))
     True
@@ -170,7 +174,8 @@ def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
     ages = (parse_number(next(filter(None, each.groups()))) for each in _NEXT_AGE.all_in(plain))
     younger = frozenset(str(age - 1) for age in ages if age)
     adds_one = _AND_ONE.search(plain) is not None
-    if len(found) > _MOST_COMPARED or not (adds_one or _COMPARES.search(plain)):
+    compares_all = few and len(found - {"1"}) <= _FEW
+    if len(found) > _MOST_COMPARED or not (compares_all or adds_one or _COMPARES.search(plain)):
         return younger
     values = [Decimal(number) for number in found if number != "1" and len(number) < _EXACT and number[:1].isdigit()]
     scale = next((one for one in (10_000, 1_000) if any(value and value % one == 0 for value in values)), 1)
@@ -268,7 +273,8 @@ def _fold_case(text: str) -> str:
     if text.isascii():
         return text.casefold()
     plain = unicodedata.normalize("NFKC", text.translate(_NO_DIGITS)).casefold()
-    plain = _EACH.sub(" ", _TEN_THOUSAND.sub("万", plain) if "w" in plain else plain)
+    plain = _TEN_THOUSAND.sub("万", plain) if "w" in plain else plain
+    plain = _EACH.sub(" ", plain) if "一" in plain else plain
     return _OUNCES.sub(" ", plain) if "两" in plain else plain
 
 
@@ -319,11 +325,11 @@ def _scaled_numbers(found: re.Match[str]) -> Iterator[str]:
 
 
 def _converted(text: str) -> Iterator[str]:
-    """What a statement may give in another unit: 六斤八两 is 3.4 (kg), 六里 3 (km), 三成 30 (%), two dozen 24."""
+    """What a statement may give in another unit: 六斤八两 is 3.4 (kg), 六里 3 (km), 三成 30 (%), 三毛 0.3."""
     plain = text.casefold()
-    for found in _TENTHS.finditer(text) if "里" in text or "成" in text else ():
+    for found in _TENTHS.finditer(text) if any(one in text for one in "里成毛") else ():
         number = Decimal(str(parse_count(found["number"]) or 0))
-        yield _plain_number(str(number / 2 if found["unit"] == "里" else number * 10))
+        yield _plain_number(str(number * Decimal({"里": "0.5", "成": "10", "毛": "0.1"}[found["unit"]])))
     for found in _DOZENS.finditer(plain) if "dozen" in plain else ():
         yield _plain_number(str(Decimal(str(parse_count(found["number"]) or 1)) * 12))
     for found in _AND_A_HALF.finditer(plain) if "half" in plain or "半" in plain else ():

@@ -10,13 +10,14 @@ from domain.patterns import pattern_of
 _SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
 #: Many people type a space for a comma in Chinese.
 _SPACED = pattern_of(r"(?<=[\u4e00-\u9fff])\s+(?=[\w:.]*[\u4e00-\u9fff])")
-_CLAUSE = pattern_of(rf"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过(?!敏)|可是|{_SPACED.pattern}")
+#: What parts the clauses of a sentence.
+CLAUSE = pattern_of(rf"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过(?!敏)|可是|{_SPACED.pattern}")
 #: A denial after "and" is separate if a clause precedes it.
 _DENIED_BESIDES = pattern_of(
     r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no|nothing|none)\b|\w+n't\b|(?:ca|do|wo|did|is|have)nt\b|cannot\b))",
     re.IGNORECASE,
 )
-_SHORTEST_CLAUSE = 5
+_SHORTESTCLAUSE = 5
 #: What asks though the question mark comes later.
 _ASKS = pattern_of(r"([\u4e00-\u9fff])[不没]\1|你说|觉得|难道|[吗谁哪几]|什么|怎么|多少")
 #: As many sentences as a window and its drafts have.
@@ -52,9 +53,9 @@ def _asked_apart(text: str, start: int, end: int) -> tuple[tuple[int, int], ...]
 def split_clauses(sentence: str) -> tuple[str, ...]:
     """The clauses of a sentence."""
     parts: list[str] = []
-    for part in _CLAUSE.split(sentence):
+    for part in CLAUSE.split(sentence):
         found = _DENIED_BESIDES.search(part) if "and" in part.casefold() else None
-        apart = found and len(part[: found.start()].split()) >= _SHORTEST_CLAUSE
+        apart = found and len(part[: found.start()].split()) >= _SHORTESTCLAUSE
         parts += [part[: found.start()], part[found.end() :]] if found and apart else [part]
     return tuple(clause for part in parts if (clause := part.strip()))
 

@@ -262,7 +262,8 @@ def _read_match(rule: _Rule, match: re.Match[str], reference: date) -> Iterator[
         recurrence = _recurrence_of(match[0]) if rule.kind in ("recurrence", "weekday") else ""
         start = match.end("lead") if _group(match, "lead") else match.start()
         hours = _PARTS.get(_group(match, "part"))
-        yield TimeExpression(start, match.end(), rule.kind, meant, tuple(dict.fromkeys(possible)), recurrence, hours)
+        several = tuple(dict.fromkeys(possible)) if len(possible) > 1 else tuple(possible)
+        yield TimeExpression(start, match.end(), rule.kind, meant, several, recurrence, hours)
 
 
 def _join_two(first: TimeExpression, last: TimeExpression) -> TimeExpression:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,9 @@ from domain.recollection import Annotation, RecalledFact, RecalledSummary, Why
 from domain.records import Message
 from domain.text import encode_json
 from language.scripts import estimate, language_of
+from language.times import read_ranges
 from language.words import terms
+from recall.questions import seeks_called_off
 from storage.personas import split_sentences
 
 if TYPE_CHECKING:
@@ -76,7 +79,7 @@ _NO_PLAN = pattern_of(
     re.IGNORECASE,
 )
 _CALLED_OFF = pattern_of(
-    r"\b(?:cancelled|canceled|called off|postponed|fell through|(?:is|are|was|were|it['’]s) off(?=[ ]*(?:[,.;!)]|$)))"
+    r"\b(?:cancelled|canceled|called off|postponed|fell through|(?:is|are|was|were|it['’]s) off(?=[ ]*(?:[,.:;!)]|$)))"
     r"|取消|改期|推迟|不去了|泡汤|作罢",
     re.IGNORECASE,
 )
@@ -129,6 +132,8 @@ class KnownFacts:
             return []
         searches = list(searches)
         shares = _best_shares(searches)
+        questions = list(questions)
+        called_off = [one for question in questions for one in self._find_called_off(question)]
         slots = dict.fromkeys(slot for question in questions for slot in self._slots_asked(question))
         asked_for = {fact.number: fact for fact in self._archive.facts.in_slots(slots)}
         best = max((why.score for why in shares.values()), default=0.0)
@@ -139,12 +144,15 @@ class KnownFacts:
         read = self._archive.facts.with_numbers([*enough, *likely[:_LOOKED_AT]])
         facts = [*asked_for.values(), *(one for one in read if one.number in enough or one.importance >= _VITAL)]
         shares = vital | shares
-        self._in_context = self._messages_in_context(facts)
+        self._in_context = self._messages_in_context([*facts, *called_off])
+        called_off = [one for one in called_off if not self.is_covered(one, ())]
+        told = {one.number for one in called_off}
         in_asked = [fact for fact in asked_for.values() if fact.current and fact.verified]
         current = [
             fact
             for fact in facts
-            if (fact.current or (not fact.corrected and fact.until[:10] > self._today))
+            if fact.number not in told
+            and (fact.current or (not fact.corrected and fact.until[:10] > self._today))
             and (fact.quotes or fact.basis != "quoted")
             and not self.is_covered(fact, ())
             and not any(_says_more(one, fact) for one in in_asked)
@@ -158,7 +166,28 @@ class KnownFacts:
         in_slots = self._archive.facts.in_slots({fact.slot for fact in best_facts})
         self.newer = frozenset(fact.replaced_by for fact in in_slots if fact.replaced_by)
         self._add_outdated(in_slots)
-        return [_as_recalled(fact, shares.get(fact.number, _ASKED_FOR), self._today) for fact in best_facts]
+        found = (_as_recalled(fact, shares.get(fact.number, _ASKED_FOR), self._today) for fact in best_facts)
+        return [*called_off, *found][:_MOST]
+
+    def _find_called_off(self, question: str) -> Iterator[RecalledFact]:
+        """The plans that came to nothing, the latest first, each with the fact that ended it, if that is asked for.
+
+        A plan that came true was changed, not ended; a wish may have ended in either way.
+        """
+        plans = self._archive.facts.ended_plans() if seeks_called_off(question) else []
+        ranges = read_ranges(question, date.fromisoformat(self._today)) if plans else ()
+        later = self.successors_of(plans)
+        for plan in reversed(plans):
+            by, days = later.get(plan.replaced_by), [day[:10] for day in (plan.start, plan.until) if day]
+            asked = not ranges or any(
+                one.first.isoformat()[: len(day)] <= day <= one.last.isoformat() for one in ranges for day in days
+            )
+            if by and by.current and asked and (plan.stance == "planned" or _CALLED_OFF.search(by.restatement)):
+                yield replace(
+                    _as_recalled(by, _ASKED_FOR, self._today),
+                    text=memory_text(f"{plan.restatement} → {by.restatement}"),
+                    messages=tuple(dict.fromkeys((*plan.messages, *by.messages))),
+                )
 
     def is_covered(self, fact: Fact | RecalledFact, shown: Iterable[str]) -> bool:
         """Whether every message that a fact is based on is among these ids or in the context."""
@@ -258,7 +287,7 @@ class KnownFacts:
             if not (by and text_id in by.messages) and (fact in stated or (_tells(words, fact) and not knows)):
                 yield fact
 
-    def _messages_in_context(self, facts: Sequence[Fact]) -> frozenset[str]:
+    def _messages_in_context(self, facts: Sequence[Fact | RecalledFact]) -> frozenset[str]:
         """The messages of these facts that are in the context."""
         seqs = self._archive.messages.numbers_of(
             list(dict.fromkeys(message for fact in facts for message in fact.messages))

@@ -74,6 +74,16 @@ _SEVERAL = pattern_of(
     r"|比较|相比|区别|不同|共同|分别|各自|一共|总共|哪些|哪几|几次|多少次|所有|每次|全部|怎么变|有什么变化",
     re.IGNORECASE,
 )
+#: What asks which plans came to nothing.
+_CAME_TO_NOTHING = pattern_of(
+    r"\b(?:what|which|any(?:thing)?|everything|all|list)\b(?! (?:time|day))[^.?!]{0,60}"
+    r"\b(?:f(?:ell|all(?:en|s)?) (?:through|flat)|c[ao]me to nothing|never happened"
+    r"|(?:did(?:n['’]t| not)|never) (?:happen|work out|come off)"
+    r"|cancel(?:s|led|ed)?|call(?:ed)?(?: \w+)? off|scrapped|abandon(?:ed)?)\b"
+    r"|(?:什么|哪[些几](?!天|次)|哪个|有没有|所有)[^，。？！]{0,14}(?:泡汤|黄了|落空|告吹|取消|作罢|作废|没[去办做搞实]?[成现])"
+    r"|(?:泡汤|黄了|落空|告吹|取消|作罢|没[去办做搞实]?[成现]了?)的(?:[^，。？！]{0,6}(?:什么|哪[些几个])|计划|打算|安排)",
+    re.IGNORECASE,
+)
 _TELL = pattern_of(
     r"^\s*(?:please )?(?:tell|remind) me\b|^\s*(?:please )?list\b|^(?:请)?(?:告诉我|说说|列出|列举)", re.IGNORECASE
 )
@@ -219,6 +229,17 @@ def seeks_several(text: str) -> bool:
     [True, False]
     """
     return bool((_SEEKS.search(text) or _TELL.search(text)) and _SEVERAL.search(text))
+
+
+def seeks_called_off(text: str) -> bool:
+    """Whether a question asks which plans came to nothing.
+
+    >>> [seeks_called_off(text) for text in ("Which trips did I cancel?", "What fell through?", "When did I cancel?")]
+    [True, True, False]
+    >>> [seeks_called_off(text) for text in ("我有哪些安排取消了？", "取消的是哪几次？", "我哪天取消的？")]
+    [True, True, False]
+    """
+    return bool(_CAME_TO_NOTHING.search(text))
 
 
 def seeks_reply(text: str) -> bool:

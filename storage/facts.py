@@ -81,10 +81,12 @@ def renaming_of(corrected: CorrectedValue) -> Renaming | None:
     "My boss is Tom, not Gareth" is about two people, "she is called Annika, not Annette" about one.
     """
     wrong, right = (_BEHIND_NAME.sub("", value).strip() for value in (corrected.wrong, corrected.right))
+    if not is_name(right):
+        return None
     if not is_name(wrong) and _MISNAMED.search(corrected.statement):
         # The fact that the name was wrong in is about something else: the statement gives both names.
         wrong = next(_names_like(right, corrected.statement), wrong)
-    if not (is_name(wrong) and is_name(right)) or wrong == right:
+    if not is_name(wrong) or wrong == right:
         return None
     alike = _are_alike(wrong.casefold(), right.casefold())
     misnamed = _MISNAMED.search(corrected.statement) is not None and (alike or _is_named(wrong, corrected.statement))
@@ -286,6 +288,15 @@ class Facts:
             query = f"{_KNOWN} AND ({asked})"
             found += self._read_facts(query, *(part for slot in some for part in (slot.subject, slot.attribute)))
         return sorted(found, key=lambda fact: fact.number)
+
+    def ended_plans(self) -> list[Fact]:
+        """The plans and wishes of the person and of others that a fact ended, in the order of learning."""
+        ended = (
+            "EXISTS (SELECT 1 FROM fact_event e JOIN fact n ON n.seq = e.by_fact"
+            " WHERE e.fact = f.seq AND e.what = 'ended' AND n.text_id = f.replaced_by)"
+        )
+        planned = "f.stance IN ('planned', 'wished') AND f.about <> 'companion' AND f.until <> '' AND f.corrected = 0"
+        return self._read_facts(f"{_KNOWN} AND {planned} AND {ended} ORDER BY f.seq")
 
     def matching(self, wanted: FactFilter, most: int) -> list[Fact]:
         """The facts that pass a filter, also what is past, at most so many, the latest first."""

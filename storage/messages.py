@@ -961,16 +961,16 @@ class UndoableSaves:
         )
 
     def store(
-        self, tx: Transaction, session_id: str, was: SaveToUndo, personas: Mapping[Persona, int], now: str
+        self, tx: Transaction, sessions: tuple[str, str], was: SaveToUndo, personas: Mapping[Persona, int], now: str
     ) -> None:
-        """Let a save be undone; ``personas`` are the versions that it made."""
+        """Let the save of a session that opened another be undone; ``personas`` are the versions that it made."""
         summary = json.dumps(asdict(was.summary)) if was.summary else ""
         last = self._messages.highest_number()
-        tx.do("DELETE FROM undoable_save WHERE last_message <> ? OR session_id = ?", last, session_id)
-        columns = "session_id, windows, personas, summary, context, last_message, stored_at, instant"
+        tx.do("DELETE FROM undoable_save WHERE last_message <> ? OR session_id = ?", last, sessions[0])
+        columns = "session_id, following, windows, personas, summary, context, last_message, instant"
         tx.do(
             f"INSERT INTO undoable_save ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            session_id, json.dumps(was.windows), json.dumps(personas), summary, was.context, last, now, instant(now),
+            *sessions, json.dumps(was.windows), json.dumps(personas), summary, was.context, last, instant(now),
         )  # fmt: skip
 
     def find(self, session_id: str) -> SaveToUndo | None:
@@ -987,10 +987,7 @@ class UndoableSaves:
 
     def last(self, present: str) -> str | None:
         """The session whose save opened the session ``present``; None when anything was said or decided since."""
-        query = (
-            "SELECT u.session_id FROM undoable_save u JOIN session p ON p.stored_at = u.stored_at"
-            " WHERE p.session_id = ? AND p.session_id <> u.session_id AND u.last_message = ?"
-        )
+        query = "SELECT session_id FROM undoable_save WHERE following = ? AND last_message = ?"
         rows = self._database.run(query, present, self._messages.highest_number())
         return str(rows[0]["session_id"]) if rows else None
 

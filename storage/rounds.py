@@ -203,7 +203,7 @@ class Rounds:
                 for persona, draft in personas.items()
             }
             if following:
-                self._of.saves.store(tx, session_id, was, made, now)
+                self._of.saves.store(tx, (session_id, following), was, made, now)
             self._forget_steps(tx, session_id)
             tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
             if not self._of.sessions.close(tx, session_id, now):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from tests.support.server import ScriptedServer
 
 
 @contextmanager
-def opened(tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger) -> Iterator[House]:
+def opened(tmp_path: Path, clock: Callable[[], datetime], new_id: Count, log: logging.Logger) -> Iterator[House]:
     server = ScriptedServer()
     server.answer = friend
     folders = {"DATA_DIR": str(tmp_path / "data"), "LOG_DIR": str(tmp_path / "logs"), "AUTOSAVE_AFTER": "8"}
@@ -127,6 +128,25 @@ def test_a_save_is_not_taken_back_by_the_next_run_when_something_else_was_done(
         assert isinstance(undone, SaveUndone) is (then == "saved again")
         assert kept is not None
         assert kept.status == "archived"
+
+
+def test_of_two_programs_that_save_in_one_second_each_takes_its_own_save_back(
+    tmp_path: Path, new_id: Count, log: logging.Logger
+) -> None:
+    def clock() -> datetime:
+        return datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+    with opened(tmp_path, clock, new_id, log) as ours, opened(tmp_path, clock, new_id, log) as other:
+        for one in (ours, other):
+            one.say(f"I am {one.talk.session.session_id}")
+        own = [one.save().archived.session_id for one in (ours, other)]
+        third = ours.memory.sessions.start()
+        assert ours.memory.saves.last(third.session_id) is None
+        assert [one.memory.saves.last(one.talk.session.session_id) for one in (ours, other)] == own
+        undone = other.talk.undo()
+        assert isinstance(undone, SaveUndone)
+        assert undone.session.session_id == own[1]
+        assert ours.memory.sessions.find(own[0]).status == "archived"
 
 
 def test_a_save_that_ran_by_itself_is_not_what_undo_takes_back(

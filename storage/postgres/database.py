@@ -50,6 +50,8 @@ VERSION = 1
 _MOST_IDLE = 16
 #: Numbers of vectors, and bytes of rows, in the memory of this process, of all persons together: 192 and 128 MB.
 _MOST_IN_MEMORY, _MOST_COPIED = 48_000_000, 128 << 20
+#: Of these numbers those of people who have a million at most, about a thousand messages: 16 MB.
+_MOST_SMALL = 4_000_000
 #: Seconds after which what no one asked for leaves the memory.
 _UNUSED = 600
 #: Rows that are searched at once.
@@ -176,10 +178,14 @@ def as_ours(where: str) -> Iterator[None]:
 
 
 class InMemory:
-    """Who has something in the memory of this process: those who asked last, all together no more than ``most``."""
+    """Who has something in the memory of this process: those who asked last, all together no more than ``most``.
 
-    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self.most = most
+    Those of whom each has at most a quarter of ``most_small`` have no more than that together: they are many, and are
+    read again in a moment.
+    """
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic, most_small: int | None = None) -> None:
+        self.most, self._most_small = most, most if most_small is None else most_small
         self._clock, self._lock = clock, threading.Lock()
         #: The size of each, and when it was asked for last; the oldest first.
         self._kept: dict[Callable[[], None], tuple[int, float]] = {}
@@ -189,19 +195,22 @@ class InMemory:
         with self._lock:
             self._kept.pop(let_go, None)
             self._kept[let_go] = size, self._clock()
-            while sum(size for size, _ in self._kept.values()) > self.most:
-                self._drop_oldest()
+            for most, largest in ((self.most, size + self.most), (self._most_small, self._most_small // 4)):
+                counted = [(one, own) for one, (own, _) in self._kept.items() if own <= largest]
+                over = sum(own for _, own in counted) - most
+                for one, own in counted:
+                    if over > 0:
+                        over -= own
+                        del self._kept[one]
+                        one()
 
     def drop_unused(self, unused: float = _UNUSED) -> None:
         """Let those go who did not ask for so many seconds, and what was erased elsewhere since with them."""
         with self._lock:
             while self._kept and self._clock() - next(iter(self._kept.values()))[1] >= unused:
-                self._drop_oldest()
-
-    def _drop_oldest(self) -> None:
-        oldest = next(iter(self._kept))
-        del self._kept[oldest]
-        oldest()
+                oldest = next(iter(self._kept))
+                del self._kept[oldest]
+                oldest()
 
     def drop(self, let_go: Callable[[], None]) -> None:
         """Let this one go, and count it no more."""
@@ -230,7 +239,8 @@ class Server:
         self._examined = False
         #: The tables of which each statement must say the person.
         self.distributed: frozenset[tuple[str, str]] = frozenset()
-        self.in_memory, self.copies = InMemory(_MOST_IN_MEMORY, clock), InMemory(_MOST_COPIED, clock)
+        self.in_memory = InMemory(_MOST_IN_MEMORY, clock, _MOST_SMALL)
+        self.copies = InMemory(_MOST_COPIED, clock)
         self.programs = ServedPrograms(self)
         logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else it writes to the terminal
 

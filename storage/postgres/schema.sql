@@ -155,12 +155,12 @@ CREATE TABLE in_flight (
 CREATE TABLE undoable_save (
     person bigint NOT NULL DEFAULT own_person(),
     session_id text NOT NULL,
+    following text NOT NULL,
     windows text NOT NULL,
     personas text NOT NULL,
     summary text NOT NULL,
     context bigint,
     last_message bigint NOT NULL,
-    stored_at text NOT NULL,
     instant double precision NOT NULL,
     PRIMARY KEY (person, session_id),
     FOREIGN KEY (person, session_id) REFERENCES session (person, session_id) ON DELETE CASCADE

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from psycopg.abc import PQGen, Transformer
     from psycopg.pq.abc import PGconn, PGresult
 
-#: So many statements of a connection are prepared at most.
-_MOST_PREPARED = 300
+#: So many statements of a connection are prepared at most, and so many are known to have been sent once.
+_MOST_PREPARED, _MOST_SENT = 200, 1_000
 #: A statement as the server takes it, and its values.
 Statement = tuple[bytes, Sequence[object]]
 
@@ -70,30 +70,29 @@ class Trips:
     """The way of one connection to the server and back."""
 
     def __init__(self) -> None:
-        #: Statements that were sent, with the types of their values: their name from the second time on.
-        self._known: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
+        #: Statements with the types of their values: the names of those that are prepared, and those that were sent.
+        self._names: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
+        self._sent: set[tuple[bytes, tuple[int, ...]]] = set()
         self._numbers = count()
 
     def send(self, connection: psycopg.Connection[Any], statements: Iterable[Statement]) -> list[list[ServedRow]]:
         """The rows of each statement, in one trip. Raises what the first one that failed raises."""
         pgconn, transformer = connection.pgconn, adapt.Transformer(connection)
-        known, wanted = self._known.copy(), list[bool]()
+        names, wanted = self._names.copy(), list[bool]()
         try:
             pgconn.enter_pipeline_mode()
             for sql, values in statements:
                 passed = transformer.dump_sequence(values, [adapt.PyFormat.AUTO] * len(values))
-                types = transformer.types or ()
-                name = known.get(key := (sql, types))
-                if name is None:
-                    if len(known) < _MOST_PREPARED:
-                        known[key] = b""
-                    pgconn.send_query_params(sql, passed, types, transformer.formats, pq.Format.BINARY)
+                key, formats = (sql, transformer.types or ()), transformer.formats
+                if key not in names and key in self._sent and len(names) < _MOST_PREPARED:
+                    names[key] = b"s%d" % next(self._numbers)
+                    pgconn.send_prepare(names[key], *key)
+                    wanted.append(False)
+                if key in names:
+                    pgconn.send_query_prepared(names[key], passed, formats, pq.Format.BINARY)
                 else:
-                    if not name:
-                        known[key] = name = b"s%d" % next(self._numbers)
-                        pgconn.send_prepare(name, sql, types)
-                        wanted.append(False)
-                    pgconn.send_query_prepared(name, passed, transformer.formats, pq.Format.BINARY)
+                    self._sent.add(key)
+                    pgconn.send_query_params(sql, passed, key[1], formats, pq.Format.BINARY)
                 wanted.append(True)
             pgconn.pipeline_sync()
             results = connection.wait(_receive(pgconn))
@@ -104,7 +103,9 @@ class Trips:
         for result in results:
             if result.status == pq.ExecStatus.FATAL_ERROR:
                 raise psycopg.errors.error_from_result(result, connection.info.encoding)
-        self._known = known
+        self._names = names
+        if len(self._sent) > _MOST_SENT:
+            self._sent.clear()
         return [_rows_of(transformer, result) for result, asked in zip(results, wanted, strict=True) if asked]
 
 

@@ -106,12 +106,12 @@ CREATE TABLE in_flight (
 
 CREATE TABLE undoable_save (
     session_id TEXT PRIMARY KEY REFERENCES session (session_id) ON DELETE CASCADE,
+    following TEXT NOT NULL,
     windows TEXT NOT NULL,
     personas TEXT NOT NULL,
     summary TEXT NOT NULL,
     context INTEGER,
     last_message INTEGER NOT NULL,
-    stored_at TEXT NOT NULL,
     instant REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 

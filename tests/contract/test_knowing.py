@@ -238,6 +238,20 @@ def test_a_verdict_does_what_it_says_and_is_taken_back_whole(
     assert store.messages.unread("s1") == list(two.messages)
 
 
+def test_the_plans_that_ended_are_those_that_a_fact_ended_and_none_that_came_true(store: Store, teller: Teller) -> None:
+    one, two = teller.say("s1", "Oslo, then the exam"), teller.say("s1", "all off")
+    stances = {"trip": "planned", "dog": "wished", "exam": "planned", "job": "stated", "choir": "planned"}
+    facts = [new_fact(name, one, single=False, stance=stance) for name, stance in stances.items()]
+    mine = new_fact("promise", one, single=False, stance="planned", about="companion")
+    store.at(at(50)).fact_log.learn(learned([one], *facts, mine))
+    verdicts = {"trip": "ends", "dog": "ends", "exam": "changes", "job": "ends", "promise": "ends"}
+    changes = [Change(name, verdict, "2026-05", "new") for name, verdict in verdicts.items()]
+    store.at(at(51)).fact_log.learn(learned([two], new_fact("new", two, single=False), changes=changes))
+    assert [fact.text_id for fact in store.facts.ended_plans()] == ["trip", "dog"]
+    store.fact_log.unlearn_windows([two.assistant.text_id])
+    assert store.facts.ended_plans() == []
+
+
 def test_doubt_goes_when_the_fact_is_confirmed_or_ends(store: Store, teller: Teller) -> None:
     rounds = [teller.say("s1", word) for word in ("gym", "moved", "still there", "closed")]
     store.at(at(50)).fact_log.learn(learned(rounds[:1], new_fact("gym", rounds[0], single=False)))

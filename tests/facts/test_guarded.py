@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from domain.patterns import Guarded
-from facts import ages, checking, cues, evidence, figures, refuting
-from language import forget_forms, numbers, times
+from facts import ages, checking, cues, evidence, figures, refuting, spans
+from language import forget_forms, forget_requests, numbers, times
 
 GUARDED = {
     name: one
-    for module in (cues, evidence, refuting, forget_forms, numbers)
+    for module in (cues, evidence, refuting, forget_forms, forget_requests, numbers)
     for name, one in vars(module).items()
     if isinstance(one, Guarded)
 }
@@ -30,6 +30,7 @@ GUARDED |= {
     "_CLOCK": times._CLOCK,
     "_COUNTED_NAMES": figures._COUNTED_NAMES,
     "_UNTIL": checking._UNTIL,
+    "_IN_MARKS": spans._IN_MARKS,
 }
 GUARDED |= {f"ages {name}": one for name, one in vars(ages).items() if isinstance(one, Guarded)}
 GUARDED |= {f"age {number}": one for number, (one, _) in enumerate((*ages._ENGLISH, *ages._CHINESE))}

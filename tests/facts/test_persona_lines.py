@@ -471,6 +471,8 @@ def test_a_line_with_a_plan_whose_day_has_passed_may_be_reworded_or_dropped_with
     }
     text = "陈默找到新工作了，成都的蜀芯，做车规芯片，原定2025年6月八号入职"
     assert edited(deed("change", 1, text), **given)[0].text == text  # type: ignore[arg-type]
+    (right,) = edited(deed("change", 1, text), **given | {"on": replace(given["on"], past={JOB: True})})[0].lines  # type: ignore[arg-type,type-var]
+    assert right.date == TODAY.isoformat()
     assert edited(deed("change", 1, "陈默找到新工作了，杭州的蜀芯"), **given)[1] == ["unsupported"]  # type: ignore[arg-type]
     assert edited(deed("drop", 1), **given)[0].text == ""  # type: ignore[arg-type]
     vital = given | {"evidence": [replace(evidence[0], importance=9)]}

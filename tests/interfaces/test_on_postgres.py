@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -156,6 +157,84 @@ def test_a_token_opens_no_memory_but_its_own_on_any_server(tmp_path: Path, url: 
         assert httpx2.post(path, json=body, timeout=60).status_code == 401
         first.people.registry.revoke("ann")
         assert httpx2.post(path, json=body, headers=heads["ann"], timeout=60).status_code == 401
+
+
+#: What is sent in place of any value whose name is in none of these: a number where that is wanted, else this.
+OF_ANN = {"user_id": "ann", "person": "ann", "user": "ann", "model": "old-friend", "input": "Hello.", "text": "Hello."}
+
+
+#: What the forms of other programs take, and paths that are in no description.
+BODIES: dict[str, Any] = {
+    "/v1/chat/completions": {"messages": [{"role": "user", "content": "Hello."}], "user": "ann"},
+    "/v1/responses": {"input": "Hello.", "user": "ann"},
+    "/v1/completions": {"prompt": "Hello.", "user": "ann"},
+}
+OF_PAGE = ("now", "recalled", "sessions", "sessions/{session_id}", "diary", "timeline", "facts", "facts/1", "relations",
+           "personas", "import")  # fmt: skip
+
+
+def filled(schema: Any, whole: Any, ids: dict[str, str], name: str = "") -> Any:
+    """A value as a schema wants it, with Ann's own ids wherever one may stand."""
+    if "$ref" in schema:
+        return filled(whole["components"]["schemas"][schema["$ref"].rpartition("/")[2]], whole, ids, name)
+    for several in ("anyOf", "oneOf", "allOf"):
+        if several in schema:
+            return filled(schema[several][0], whole, ids, name)
+    if "enum" in schema or "const" in schema:
+        return [*schema.get("enum", ()), schema.get("const")][0]
+    match schema.get("type"):
+        case "object":
+            wanted = {*schema.get("required", ()), *OF_ANN}
+            values = schema.get("properties", {}).items()
+            return {each: filled(one, whole, ids, each) for each, one in values if each in wanted}
+        case "array":
+            return [filled(schema.get("items", {}), whole, ids, name)]
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return schema.get("default", True)
+    return ids.get(name, OF_ANN.get(name, ids["text_id"]))
+
+
+def test_no_path_tells_or_changes_anything_of_another_person_than_the_token_names(tmp_path: Path, url: str) -> None:
+    with ScriptedServer() as model, running(tmp_path / "a", model, DATABASE_URL=url) as served:
+        model.answer = lambda request: "Yes."
+        registry = served.people.registry
+        heads = {one: {"Authorization": f"Bearer {registry.add_token(one, one)}"} for one in ("ann", "bob")}
+        said = {"messages": [{"role": "user", "content": "Patty is expecting."}]}
+        assert httpx2.post(f"{served.base}/v1/chat/completions", json=said, headers=heads["ann"]).status_code == 200
+
+        def stored() -> list[tuple[str, str]]:
+            with served.people.companion("ann") as ann:
+                return [
+                    (one.session_id, message.text_id)
+                    for one in ann.memory.sessions.recent(None)
+                    for message in ann.memory.messages.of_session(one.session_id)
+                ]
+
+        before = stored()
+        session_id, text_id = before[0]
+        ids = {"session_id": session_id, "text_id": text_id}
+        whole = httpx2.get(f"{served.base}/openapi.json").json()
+        asked: list[tuple[str, str, dict[str, Any]]] = [("get", f"/page/{path}", {}) for path in OF_PAGE]
+        asked += [(method, path, one) for path, methods in whole["paths"].items() for method, one in methods.items()]
+        let_in = 0
+        for method, path, described in asked:
+            given = {one["name"]: (one["in"], one.get("schema", {})) for one in described.get("parameters", ())}
+            values = {name: filled(schema, whole, ids, name) for name, (_, schema) in given.items()}
+            query = {name: values[name] for name, (place, _) in given.items() if place == "query" and name in OF_ANN}
+            content = described.get("requestBody", {}).get("content", {}).get("application/json")
+            body = BODIES.get(path) or (filled(content["schema"], whole, ids) if content else None)
+            answered = httpx2.request(
+                method, served.base + path.replace(":path}", "}").format_map(ids | values),
+                params=query or {"person": "ann"}, json=body, headers=heads["bob"], timeout=60,
+            )  # fmt: skip
+            assert "Patty" not in answered.text, (method, path)
+            assert answered.status_code != 401, (method, path)
+            let_in += answered.status_code in (200, 201)
+        assert len(asked) > 35
+        assert let_in > 5
+        assert stored() == before
 
 
 def test_a_folder_becomes_a_person_in_the_database_and_a_folder_again(tmp_path: Path, url: str) -> None:

@@ -594,3 +594,50 @@ def test_a_plan_that_is_stated_as_called_off_has_no_day_that_is_past(life, where
     employed(life, where=where, start="2026-06-03", said="2026-05-04", slot=Slot("person", "plan"), single=False)
     (found,) = marks(life.recall(f"Did they take me on at {where}?", gated=False), "job-0u") or [()]
     assert [one.became for one in found] == ["was_planned_for"] * (where == "Acme")
+
+
+#: Plans that came to nothing, one that came true, a wish that was given up, one that came true, a promise of the
+#: companion: statement, stance, when it was said (days ago), what ended it, the verdict on it.
+PLANS = {
+    "en": [
+        ("Ann will sing in the spring concert.", "planned", 300, "Ann lost her voice.", "ends"),
+        ("Ann flies to Oslo in June.", "planned", 90, "Ann stays at home in June; the flight is cancelled.", "ends"),
+        ("Ann takes the exam in July.", "planned", 80, "Ann passed the exam.", "changes"),
+        ("Ann would like a dog.", "wished", 70, "The dog is off: Ann is moving to a small flat.", "ends"),
+        ("Ann wants the fence done by autumn.", "wished", 60, "The fence is done.", "ends"),
+    ],
+    "zh": [
+        ("小安要在春天的音乐会上唱歌。", "planned", 300, "小安嗓子哑了。", "ends"),
+        ("小安六月飞奥斯陆。", "planned", 90, "小安今年夏天待在家，航班取消了。", "ends"),
+        ("小安七月考试。", "planned", 80, "小安考过了。", "changes"),
+        ("小安想养条狗。", "wished", 70, "养狗的事泡汤了：小安要搬进小房子。", "ends"),
+        ("小安希望秋天前修好篱笆。", "wished", 60, "篱笆修好了。", "ends"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "which"),
+    [
+        ("Which of my plans fell through?", [3, 1, 0]),
+        ("What did I call off in the end?", [3, 1, 0]),
+        ("Did anything I planned never happen?", [3, 1, 0]),
+        ("Which of my plans came to nothing this autumn?", [3, 1]),
+        ("我有哪些计划泡汤了？", [3, 1, 0]),
+        ("后来取消的安排有哪些？", [3, 1, 0]),
+        ("今年秋天哪些打算没办成？", [3, 1]),
+        ("Which plans do I have?", []),
+        ("我有哪些计划？", []),
+    ],
+)
+def test_a_question_for_what_fell_through_finds_each_plan_with_what_ended_it(life, question, which):
+    plans = PLANS["en" if question.isascii() else "zh"]
+    for at, (plan, stance, ago, by, verdict) in enumerate(plans):
+        for name, days, text in ((f"plan{at}", ago, plan), (f"by{at}", ago - 40, by)):
+            ends = [Change(f"plan{at}", verdict, (NOW - timedelta(days=days)).isoformat(), name)] if text == by else []
+            life.live(name, [("Hm, well.", "I see.")], NOW - timedelta(days=days))
+            given = {"slot": Slot("person", f"matter {name}"), "single": False, "value": ""}
+            given["stance"] = "stated" if ends else stance
+            life.learn(name, fact(name, f"{name}-0u", text, **given), changes=ends)
+    recalled = life.recall(question, embed=None, limits=replace(LIMITS, messages=0))
+    assert told(recalled) == [f"{plans[at][0]} → {plans[at][3]}" for at in which]

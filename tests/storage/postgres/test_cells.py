@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -304,6 +305,16 @@ def test_in_memory_are_those_who_asked_last_and_who_has_too_many_is_searched_by_
         assert [hit.text_id for hit in found_in(few, asked)] == [hit.text_id for hit in found]
     assert brought.searches == 2
     other.store.close()
+
+
+def test_of_those_in_memory_the_many_who_have_few_share_a_part_of_it() -> None:
+    gone, kept = list[int](), InMemory(1_000, most_small=100)
+    asked = [partial(gone.append, number) for number in range(8)]
+    for one, size in zip(asked, (700, 25, 25, 25, 25, 26, 25, 10), strict=True):
+        kept.keep(one, size)
+    assert gone == [1, 2]
+    kept.keep(asked[5], 400)
+    assert gone == [1, 2, 0]
 
 
 def test_what_is_in_memory_is_complete_where_a_request_kept_what_was_there_before_another_one(life: Life) -> None:

@@ -165,6 +165,30 @@ def test_numbers_flags_and_vectors_come_back_as_they_were_given(database: Postgr
         assert rows[0]["vector"] == vector.tobytes()
 
 
+def test_rows_that_are_inserted_together_come_back_as_they_were_given(database: PostgresDatabase) -> None:
+    texts = ["é 中 \U0001f431", '\\x00 "quoted" \n\t', "a 'b' ? $1 %s {}", ""]
+    insert = "INSERT INTO indexed_words (shelf, seq, terms) VALUES (?, ?, ?)"
+    upsert = "INSERT INTO visit (text_id, visit_count) VALUES (?, ?) ON CONFLICT (text_id)"
+    with database.write() as tx:
+        tx.many(insert, [(text, number, texts) for number, text in enumerate(texts)])
+        tx.many(
+            "INSERT INTO posting (shelf, term, block, n, data) VALUES (?, ?, ?, ?, ?)", [("s", "t", 0, 1, b"\0\xff'")]
+        )
+        tx.many(
+            "INSERT INTO archived_memory (text_id, stored_at, instant) VALUES (?, ?, ?)",
+            [("a", "", 0.1), ("b", "", 1e300)],
+        )
+        tx.many(f"{upsert} DO UPDATE SET visit_count = visit.visit_count + 1", [("a", 1), ("b", True), ("a", 1)])
+        tx.many(f"{upsert} DO NOTHING", [("b", 9), ("c", 3)])
+    rows = database.run("SELECT shelf, terms FROM indexed_words ORDER BY seq")
+    assert [tuple(row) for row in rows] == [(text, texts) for text in texts]
+    assert [tuple(row) for row in database.run("SELECT n, data FROM posting")] == [(1, b"\0\xff'")]
+    found = database.run("SELECT instant FROM archived_memory ORDER BY text_id")
+    assert [row[0] for row in found] == [0.1, 1e300]
+    visits = database.run("SELECT text_id, visit_count FROM visit ORDER BY text_id")
+    assert [tuple(row) for row in visits] == [("a", 2), ("b", 1), ("c", 3)]
+
+
 def test_a_full_database_a_closed_one_and_one_that_is_not_prepared_are_named(server: Server, tmp_path: Path) -> None:
     database = PostgresDatabase(server, str(tmp_path), QUIET)
     database.close()

@@ -1,0 +1,81 @@
+"""Who does something is part of what is said: a statement with another one in that place is refuted."""
+
+from __future__ import annotations
+
+import pytest
+
+from facts.drafts import QuoteDraft
+from tests.facts.talk import CHEN, MARA, reason, talk
+
+OTHER = {"about": "other"}
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "fields", "why"),
+    [
+        (["My cousin Ottilie feeds the hens when I'm away."], "Mara feeds the hens.", {}, "subject"),
+        (["I drove the minibus for a year. Gideon never learnt."], "Gideon drove the minibus.", {"subject": "Gideon", **OTHER}, "subject"),
+        (["Bruno lent me his tent."], "Mara lent Bruno her tent.", {}, "subject"),
+        (["I lent Bruno my tent."], "Bruno lent Mara his tent.", {"subject": "Bruno", **OTHER}, "subject"),
+        (["The twins differ: Odile sings, Bram paints."], "Bram sings.", {"subject": "Bram", **OTHER}, "subject"),
+        (["My sister Odile sings."], "Odile sings.", {"subject": "Odile", **OTHER}, ""),
+        (["Bruno and I lent Odile a tent."], "Mara lent Odile a tent.", {}, ""),
+        (["Odile's neighbour paints at night."], "Mara paints at night.", {}, "subject"),
+        (["He brings me bread on Sundays."], "Mara has bread on Sundays.", {}, ""),
+        (["You know who sings? Odile."], "Odile sings.", {"subject": "Odile", **OTHER}, ""),
+        (["Bruno was there. His mum is having her hip done."], "Bruno is having his hip done.",
+         {"subject": "Bruno", "quotes": (QuoteDraft(1, "is having her hip done"),), **OTHER}, "subject"),
+        (["My mum is having her hip done."], "Mara's mother is having her hip done.", {"subject": "Mara's mother", **OTHER}, ""),
+        (["My dad's name is Bruno. Dad sings."], "Bruno sings.", {"subject": "Bruno", **OTHER}, ""),
+    ],
+)  # fmt: skip
+def test_what_one_does_another_does_not(said: list[str], statement: str, fields: dict[str, object], why: str) -> None:
+    assert reason(statement, talk("2026-05-17", *said), 1, names=MARA, **{"subject": "Mara", **fields}) == why
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "fields", "why"),
+    [
+        (["她送我一把吉他。"], "陈默送了她一把吉他。", {}, "subject"),
+        (["我送她一把吉他。"], "陈默送了她一把吉他。", {}, ""),
+        (["我出房租，室友出水电。"], "陈默出水电。", {}, "subject"),
+        (["我舅舅开面馆，就在楼下。"], "陈默开面馆。", {}, "subject"),
+        (["我对虾过敏。", "> 小蔓呢？", "小蔓没事。"], "小蔓对虾过敏。", {"subject": "小蔓", **OTHER}, "subject"),
+        (["小蔓对虾过敏。"], "小蔓对虾过敏。", {"subject": "小蔓", **OTHER}, ""),
+        (["我姐没来，她公公住院了。"], "陈默的姐姐住院了。", {"subject": "陈默的姐姐", "quotes": (QuoteDraft(1, "住院了"),), **OTHER}, "subject"),
+        (["我给猫打了疫苗。"], "陈默的猫打了疫苗。", {"subject": "陈默的猫", **OTHER}, ""),
+        (["公司要求每天打卡。"], "陈默每天打卡。", {}, ""),
+        (["我和室友都加班。"], "陈默的奶奶每天加班。", {"subject": "陈默的奶奶", **OTHER}, "subject"),
+    ],
+)  # fmt: skip
+def test_who_does_it_is_whoever_stands_before_it(
+    said: list[str], statement: str, fields: dict[str, object], why: str
+) -> None:
+    assert reason(statement, talk("2026-05-17", *said), 1, names=CHEN, **{"subject": "陈默", **fields}) == why
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "fields", "why"),
+    [
+        (["Till June, then moving in with Odile."], "Mara has moved in with Odile.", {}, "not yet"),
+        (["Till June, then moving in with Odile."], "Mara is moving in with Odile.", {}, ""),
+        (["I moved in with Odile in June."], "Mara has moved in with Odile.", {}, ""),
+        (["The bakery wants me two days a week."], "Mara has joined the bakery.", {}, "not yet"),
+        (["Moving day! The van comes at nine."], "Mara moved house.", {"start": "2026-08-01"}, "not yet"),
+        (["他老说要给我换辆车。"], "陈默的儿子给他换了辆车。", {"subject": "陈默的儿子", **OTHER}, "not yet"),
+        (["他上个月给我换了辆车。"], "陈默的儿子给他换了辆车。", {"subject": "陈默的儿子", **OTHER}, ""),
+        (["The deposit was 300.", "> A lot!", "No wait, 350."], "The deposit was 300.", {}, "taken back"),
+        (["The deposit was 300.", "> A lot!", "No wait, 350."], "The deposit was 350.", {"messages": (1, 3)}, ""),
+        (["票是18号的。", "> 好。", "看错了，是19号的，不是18号。"], "陈默的票是5月18日的。", {}, "taken back"),
+        (["血糖是七点八，不是八点七。"], "陈默的血糖是7.8。", {}, ""),
+    ],
+)  # fmt: skip
+def test_what_is_ahead_is_not_done_and_what_was_put_right_is_not_said(
+    said: list[str], statement: str, fields: dict[str, object], why: str
+) -> None:
+    given = {"subject": "Mara" if statement.isascii() else "陈默", **fields}
+    messages = given.pop("messages", (1,))
+    assert (
+        reason(statement, talk("2026-05-17", *said), *messages, names=MARA if statement.isascii() else CHEN, **given)
+        == why
+    )
