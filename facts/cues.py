@@ -264,24 +264,6 @@ def denied_part(clause: str) -> str:
     return (behind.strip() and behind) or (plain if found or ended else "")
 
 
-#: What is denied stands right behind the denial; in English only what somebody is not doing is sure to be.
-_DENIED = pattern_of(
-    r"(?<![要差了好是对能可行])(?:没有?|不|别)(?:[让给用能会敢想要肯再太是被去来跟和]|怎么){0,2}([\u4e00-\u9fff]{2})"
-    r"|(?:n['’]t|\bnot|\b(?:is|are|was)nt) ([a-z]+ing)\b"
-)
-
-
-def denied_words(text: str) -> tuple[str, ...]:
-    """The words right behind the denials of a text, in Chinese two characters, without those that it asserts, too.
-
-    >>> denied_words("大夫没让吃药"), denied_words("从没电梯的搬到有电梯的"), denied_words("her mum's not coming")
-    (('吃药',), (), ('coming',))
-    """
-    rest = _DENIED.sub(" ", text)
-    found = ("".join(one) for one in _DENIED.findall(text)) if is_denial(text) else ()
-    return tuple(one for one in found if one not in rest)
-
-
 #: Phrases that give one's own name.
 _OWN_NAME = r"\b(?:my name(?:'s| is)|i'm|i am|call me|this is) |我(?:的?名字)?[叫是]|(?<!别)(?<!不要)叫我"
 
