@@ -161,6 +161,8 @@ class Doing:
         """Whether everyone who does it in these sentences is somebody else; ``quoted``: the words that say it."""
         if not self.subject or not self.statement.startswith(self.subject):
             return False
+        if self.about == "person" and self.subject not in self.own and self.subject in self.said:
+            return False  # who is spoken of by name may be somebody else, whatever a model calls them
         rest = self.statement[len(self.subject) :]
         find = self._doers_of if rest.isascii() else self._doers_han
         doers = [*find(rest, evidence, [_plain(one) for one in quoted])]
@@ -223,7 +225,9 @@ class Doing:
             between = sentence[before[-1].end : at] if before else ""
             left_out = self.about == "person" and _LETS.search(between) is not None
             if before and before[-1].kind == "self":  # what the speaker does to the subject may be told of it
-                left_out = left_out or self.subject.rpartition("的")[2] in sentence
+                near, called = f"{sentence} {' '.join(quoted)}", self.subject.rpartition("的")[2]
+                kin = [_relations_of(one.word) for one in _persons_in(near, names) if one.kind == "kin"]
+                left_out = left_out or called in near or any(_relations_of(called) & each for each in kin)
             own = [one for one in self.own if one in deed[: found.a] and deed[deed.find(one) - 1] not in _FOR_WHOM]
             yield None if verb < 0 or not before or left_out or own else before[-1]
 

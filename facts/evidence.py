@@ -572,7 +572,8 @@ class SpokenWindow:
             for each in nearest
             if not each.barred and (each.spoken_by_person or of_companion or self._is_taken_up(each))
         )
-        return next((other for other in others if is_named_in(wanted, other.words)), None)
+        forms = (wanted, " ".join(wanted)) if name.isupper() else (wanted,)  # "A G M" as it is dictated
+        return next((other for other in others if any(is_named_in(one, other.words) for one in forms)), None)
 
     def _is_taken_up(self, source: Source) -> bool:
         """Whether the companion asked about what it names, and the person answered without denying it."""
@@ -783,6 +784,8 @@ def asserts_what_is_denied(statement: str, quoted: Sequence[Sentence], sources: 
     """Whether a statement has the words right behind a denial in its sentences, which no message asserts."""
     if ends_or_denies(statement):
         return False
+    wanted = telling_terms(statement) | _letters_of(telling_terms(statement))
+    quoted = [each for each in quoted if not _is_so_of_another(wanted, each)]
     denied = {one for each in quoted for one in denied_words(each.text) if one in statement}
     return not denied.isdisjoint(denied_words("，".join(source.text for source in sources)) if denied else ())
 

@@ -95,7 +95,7 @@ class PersonaUpdate:
     def find_material(self, persona: Persona, session_id: str) -> Material:
         """What a session has about a persona that is still true: what it stated, and what it confirmed.
 
-        Nothing where only other people spoke.
+        Nothing where only other people spoke; of the companion, what is only quoted is in its own words.
         """
         messages = self._memory.messages.of_session(session_id)
         if messages and all(one.speaker for one in messages):
@@ -115,9 +115,17 @@ class PersonaUpdate:
             if one.text_id in changing or (_holds(one) and _BELONGS[one.about] == persona)
         ]
         spoken = (messages[0].timestamp, messages[-1].timestamp) if messages else ("", "")
-        shown = tuple(one for one in facts if one.fact.basis == "verified" or one.quotation)
+        speaker = "assistant" if persona == "self" else None
+        shown = tuple(
+            one
+            for one in facts
+            if one.fact.basis == "verified"
+            or (one.quotation and (not speaker or any(each.role == speaker for each in one.fact.quotes)))
+        )
         if len(shown) < len(facts):
-            self._llm.log.info("persona %s: %d quoted facts without words", persona, len(facts) - len(shown))
+            self._llm.log.info(
+                "persona %s: %d quoted facts without words of their own", persona, len(facts) - len(shown)
+            )
         return Material(persona, shown, tuple(changes), spoken)
 
     def _find_changes(self, by: Sequence[Fact]) -> Iterable[Changed]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from facts.drafts import QuoteDraft
-from tests.facts.talk import CHEN, MARA, reason, talk
+from tests.facts.talk import CHEN, MARA, checked, fact_draft, reason, talk
 
 OTHER = {"about": "other"}
 
@@ -44,7 +44,8 @@ def test_what_one_does_another_does_not(said: list[str], statement: str, fields:
         (["小蔓对虾过敏。"], "小蔓对虾过敏。", {"subject": "小蔓", **OTHER}, ""),
         (["我姐没来，她公公住院了。"], "陈默的姐姐住院了。", {"subject": "陈默的姐姐", "quotes": (QuoteDraft(1, "住院了"),), **OTHER}, "subject"),
         (["我给猫打了疫苗。"], "陈默的猫打了疫苗。", {"subject": "陈默的猫", **OTHER}, ""),
-        (["公司要求每天打卡。"], "陈默每天打卡。", {}, ""),
+        (["我替他照看小猫。"], "陈默照看小猫。", {}, ""),
+        (["他要求每天打卡。"], "陈默每天打卡。", {}, ""),
         (["我和室友都加班。"], "陈默的奶奶每天加班。", {"subject": "陈默的奶奶", **OTHER}, "subject"),
     ],
 )  # fmt: skip
@@ -79,3 +80,30 @@ def test_what_is_ahead_is_not_done_and_what_was_put_right_is_not_said(
         reason(statement, talk("2026-05-17", *said), *messages, names=MARA if statement.isascii() else CHEN, **given)
         == why
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "handle", "statement", "fields", "why"),
+    [
+        (["> Do you keep bees?", "Lovely weather here."], 2, "Mara keeps bees.",
+         {"quotes": (QuoteDraft(1, "Do you keep bees?"), QuoteDraft(2, "Lovely weather here."))}, "companion's words"),
+        (["> Do you keep bees?", "Yes, two hives."], 2, "Mara keeps bees.", {}, ""),
+        (["我没有高血压。我爸倒是有。"], 1, "陈默的爸爸有高血压。",
+         {"subject": "陈默的爸爸", "quotes": (QuoteDraft(1, "我没有高血压。我爸倒是有。"),), **OTHER}, ""),
+        (["我没有高血压。我爸倒是有。"], 1, "陈默有高血压。", {"quotes": (QuoteDraft(1, "我没有高血压。"),)}, "polarity"),
+        (["没洗衣机，手搓着洗的。"], 1, "陈默手工清洗，没洗衣机。", {"value": "手工清洗"}, ""),
+        (["Day nine without sugar!"], 1, "Mara has had no sugar since 9 May 2026.", {}, ""),
+    ],
+)  # fmt: skip
+def test_what_follows_from_the_words_is_kept_and_what_was_only_asked_is_not(
+    said: list[str], handle: int, statement: str, fields: dict[str, object], why: str
+) -> None:
+    given = {"subject": "Mara" if statement.isascii() else "陈默", **fields}
+    names = MARA if statement.isascii() else CHEN
+    assert reason(statement, talk("2026-05-17", *said), handle, names=names, **given) == why
+
+
+def test_what_would_be_so_now_if_it_had_been_was_not() -> None:
+    said = talk("2026-05-17", "If I'd gone to art school I'd be drawing covers.")
+    draft = fact_draft("Mara did not go to art school.", 1, subject="Mara")
+    assert [fact.stance for fact in checked(draft, said).facts] == ["stated"]

@@ -421,6 +421,12 @@ def test_a_fact_that_a_model_concluded_is_in_no_persona(opened, mind):
         assert not updating.find_material("user", session)
         updating._all_facts[:] = [replace(known, quotes=(), learned_as="quoted", verified=False)]
         assert not updating.find_material("user", session)  # without any words
+        of_companion = replace(known, quotes=words, learned_as="quoted", verified=False, about="companion")
+        updating._all_facts[:] = [of_companion]
+        assert not updating.find_material("self", session)  # the person's words about the companion
+        own = (replace(words[0], role="assistant"),)
+        updating._all_facts[:] = [replace(of_companion, quotes=own)]
+        assert updating.find_material("self", session)
         assert asked == 1
 
 
