@@ -204,13 +204,13 @@ class Doing:
     def _doers_han(self, rest: str, evidence: Sequence[Sentence], quoted: Sequence[str]) -> Iterator[_Person | None]:
         """Who does it in Chinese sentences, None where that is unclear."""
         deed = _BEFORE_A_DEED.sub("", re.split("[，。；]", rest)[0])
-        if not deed or rest[0] in "的、及们" or _TOGETHER_HAN.search(deed):
+        if not deed or not quoted or rest[0] in "的、及们" or _TOGETHER_HAN.search(deed):
             return
         names = self.people if _ENDS_IN_KIN.search(self.subject) else self.people | {self.subject.casefold()}
+        shared = [SequenceMatcher(None, deed, one, autojunk=False).find_longest_match() for one in quoted]
+        found = max(shared, key=lambda one: one.size)
+        words = deed[found.a : found.a + found.size]
         for sentence in (_plain(one.text) for one in evidence):
-            shared = [SequenceMatcher(None, deed, one, autojunk=False).find_longest_match() for one in quoted]
-            found = max(shared, key=lambda one: one.size)
-            words = deed[found.a : found.a + found.size]
             at = sentence.find(words)
             if found.size < 2 or at < 0 or not words.isalnum() or _EVERYWHERE.issuperset(words):
                 continue

@@ -107,3 +107,7 @@ def test_what_would_be_so_now_if_it_had_been_was_not() -> None:
     said = talk("2026-05-17", "If I'd gone to art school I'd be drawing covers.")
     draft = fact_draft("Mara did not go to art school.", 1, subject="Mara")
     assert [fact.stance for fact in checked(draft, said).facts] == ["stated"]
+
+
+def test_a_statement_that_shares_no_words_with_its_message_does_not_end_the_check() -> None:
+    assert reason("陈默三点半上课。", talk("2026-05-17", "3:30"), 1, names=CHEN, subject="陈默") in ("", "unsupported")
