@@ -33,7 +33,7 @@ from bench.kept_replies import Messages
 from bench.living import Life, Lived, Seen, lived, read_life
 from bench.mistakes import MistakenReplies
 from domain.records import PERSONAS
-from language.scripts import estimate
+from language.scripts import estimate, estimate_all
 
 _FORGOTTEN = "asked to be forgotten"
 #: How far from what is stale its mark may stand, in characters.
@@ -90,7 +90,7 @@ class Truth:
 
     ``secret`` are those that hold it of the ``after_secret`` that came after it was told; None where there is none.
     ``mistakes`` counts the facts that the model got wrong, by kind; ``stated`` are those of them that are believed, or
-    that a persona or a question's prompt says.
+    that a persona or a question's prompt says. ``tasks`` are the calls and tokens of each, by our own estimate.
     """
 
     life: str
@@ -100,7 +100,7 @@ class Truth:
     secret: tuple[str, ...]
     unfounded: tuple[str, ...]
     lines: int
-    replies: Mapping[str, int]
+    tasks: Mapping[str, tuple[int, int]]
     mistakes: Mapping[str, int]
     stated: tuple[str, ...]
 
@@ -236,11 +236,24 @@ def measured(life: Life, replies: MistakenReplies, folder: Path, log: logging.Lo
         seen = whole.transport.seen
         secrets = secrets_of(life)
         later, secret = requests_holding(secrets, seen)
-        kinds = dict(Counter(one.kind for one in seen if one.kind != "talk"))
         after = later if secrets else None
         mistakes = dict(Counter(replies.wrong.values()))
         stated = tuple(mistakes_stated(whole, replies.wrong))
-        return Truth(life["name"], tuple(found), len(seen), after, secret, without, lines, kinds, mistakes, stated)
+        return Truth(
+            life["name"], tuple(found), len(seen), after, secret, without, lines, tasks_in(seen), mistakes, stated
+        )
+
+
+def tasks_in(seen: Sequence[Seen]) -> Mapping[str, tuple[int, int]]:
+    """How often each task was put to the model, and the tokens of its requests and replies."""
+    found: dict[str, tuple[int, int]] = {}
+    for one in seen:
+        if one.kind != "talk":
+            calls, tokens = found.get(one.kind, (0, 0))
+            reply = one.path.with_suffix(".reply.txt").read_text(encoding="utf-8")
+            spent = estimate_all(each["content"] for each in one.messages) + estimate(reply)
+            found[one.kind] = calls + 1, tokens + spent
+    return found
 
 
 # -- telling
@@ -276,7 +289,8 @@ def findings(truth: Truth) -> Iterator[str]:
         counts = ", ".join(f"{kind} {count}" for kind, count in truth.mistakes.items())
         yield f"mistakes stated: {len(truth.stated)} of {sum(truth.mistakes.values())} ({counts})"
     yield from (f"    {one}" for one in truth.stated)
-    yield "asked of the model: " + ", ".join(f"{kind} {count}" for kind, count in truth.replies.items())
+    for kind, (calls, tokens) in truth.tasks.items():
+        yield f"asked of the model: {kind}: {calls} times, {tokens:,} tokens"
 
 
 def report(truths: Sequence[Truth]) -> Iterator[str]:

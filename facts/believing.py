@@ -110,25 +110,34 @@ def _believe_fact(fact: NewFact, answer: Answer | None, spoken: Spoken) -> NewFa
 
 
 def _with_whom_they_mean(quotes: tuple[Quote, ...], spoken: Spoken) -> tuple[Quote, ...]:
-    """Words to show with the nearest sentence before them that names whom "she" in them means, if any.
+    """Words to show with the nearest sentence before them that names whom "she" in them means, else the one before.
 
     The names of the two who talk are mostly calls, and are never meant.
     """
     first, said, messages = quotes[0], " ".join(one.words for one in quotes), spoken.in_order
-    own = re.compile("|".join(map(re.escape, (*spoken.names.person, *spoken.names.companion))) or "(?!)")
+    if says_what_it_means(said) or not _OF_SOMEBODY.search(said):
+        return quotes
+    own = {part for name in (*spoken.names.person, *spoken.names.companion) for part in name.split()}
     at = next(place for place, one in enumerate(messages) if one.text_id == first.message)
-    clear = says_what_it_means(said) or not _OF_SOMEBODY.search(said)
-    for message in () if clear else reversed(messages[max(0, at - _LOOK_BACK) : at + 1]):
-        here = message is messages[at]
-        spans = [(start, end) for start, end in sentence_spans(message.words) if not here or end <= first.start]
-        for start, end in reversed(spans if not message.hidden else ()):
-            names = Quote(message.text_id, start, end, message.words[start:end], message.role, message.speaker)
-            named = own.sub("", names.words)
-            clear = says_what_it_means(f"{named} {said}") or says_what_it_means(resolve_references(said, [named]))
-            if clear and not is_pasted(names, message.words):
-                whole = replace(first, start=start, words=message.words[start : first.end])
-                return (whole, *quotes[1:]) if here else (names, *quotes)
-    return quotes
+    before = [
+        Quote(one.text_id, start, end, one.words[start:end], one.role, one.speaker)
+        for one in messages[max(0, at - _LOOK_BACK) : at + 1]
+        for start, end in (sentence_spans(one.words) if not one.hidden else ())
+        if (one is not messages[at] or end <= first.start)
+        and not is_pasted(Quote(one.text_id, start, end, "", one.role), one.words)
+    ]
+    chosen = next((one for one in reversed(before) if _names_whom(one.words, said, own)), None)
+    chosen = chosen or next((one for one in before[-1:] if one.message == first.message), None)
+    if chosen and chosen.message == first.message:
+        return (replace(first, start=chosen.start, words=messages[at].words[chosen.start : first.end]), *quotes[1:])
+    return (chosen, *quotes) if chosen else quotes
+
+
+def _names_whom(sentence: str, said: str, own: Iterable[str]) -> bool:
+    """Whether a sentence names, but for these names, whom pronouns in what was ``said`` after it mean."""
+    names = (rf"\b{re.escape(one)}\b" if one.isascii() else re.escape(one) for one in own)
+    named = re.sub("|".join(names) or "(?!)", "", sentence)
+    return says_what_it_means(f"{named} {said}") or says_what_it_means(resolve_references(said, [named]))
 
 
 def may_be_verified(fact: NewFact) -> bool:

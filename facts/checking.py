@@ -645,8 +645,9 @@ def _names_of(claim: _Claim) -> Iterator[str]:
         return
     yield from latin_names(claim.value) if " " in claim.value or unspaced_length(claim.value) else ()
     for name in (*claim.draft.persons, *claim.draft.entities, claim.draft.location):
-        if name and (name in claim.text or name == claim.value) and not is_kin(name.rpartition("的")[2]):
-            parts = [name] if unspaced_length(name) else [each.removesuffix("'s") for each in name.split()]
+        if name and (name in claim.text or name == claim.value):
+            owner = name.partition("的")[0]
+            parts = [owner] if unspaced_length(name) else [each.removesuffix("'s") for each in name.split()]
             yield from (
                 each for each in parts if each not in _OF_A_STREET and (each[0].isupper() or not each.isascii())
             )

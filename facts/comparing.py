@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate
 from math import log
 from typing import Literal
 
@@ -684,6 +685,7 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
     facts: list[Fact | NewFact] = [*new, *(fact for fact, _ in texts)]
     own = telling_terms(" ".join({one.subject for one in facts if one.slot.subject in (PERSON, COMPANION)}))
     everything = "\n".join(text for _, text in texts)
+    ends = list(accumulate(len(text) + 1 for _, text in texts))
     common = min(_SMALL_SLOT, max(_RARE, len(texts) // 10))
     holding: dict[str, list[Fact]] = {}
     scores: dict[str, float] = defaultdict(float)
@@ -694,9 +696,12 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
             _root_of(term) for term in terms(f"{_text_of(one)} {changed}") if is_telling(term) and term not in own
         )
         for root in roots.keys() - holding.keys():
-            # No more than are needed to show that the word is common.
-            with_root = (fact for fact, text in texts if root in text)
-            holding[root] = list(islice(with_root, _SMALL_SLOT + 1)) if root in everything else []
+            held, at = list[Fact](), everything.find(root)
+            while at >= 0 and len(held) <= _SMALL_SLOT:  # no more than are needed to show that the word is common
+                place = bisect(ends, at)
+                held.append(texts[place][0])
+                at = everything.find(root, ends[place])
+            holding[root] = held
         shared = [holding[root] for root in roots if 0 < len(holding[root]) <= common]
         nearest = _score_known(one, slots, shared, len(texts))
         for root in map(_root_of, terms(changed)) if one.slot.attribute in _TRIGGERS else ():

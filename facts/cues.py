@@ -109,8 +109,8 @@ _SO_MUCH = Guarded(
 #: What supposes nothing though its words often do: a request, what somebody had said they would do, and how old one who
 #: is dead would be.
 _SUPPOSES_NOTHING = Guarded(
-    "you|would|'d|在世|还在|还活着",
-    r"\b(?:will|would|could|can) you\b(?=.*\b(?:me|us)\b)"
+    "you|would|'d|在世|还在|还活着|可能",
+    r"(?:怎么|不)可能|\b(?:will|would|could|can) you\b(?=.*\b(?:me|us)\b)"
     r"|(?<=\bsaid )(?:that )?\w+(?:'d| would)\b|(?<=\bpromised )(?:that )?\w+(?:'d| would)\b|(?<=\btold \w\w )(?:that )?\w+(?:'d| would)\b"
     r"|\bwould(?: have|'ve) (?:been|turned) (?=\d|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|a hundred)"
     r"|(?:要是|如果|假如)?[^，。？]{0,8}?(?:还在世?|在世|还活着)(?:的话)?(?=[，,]?[^。？]{0,10}?[\d一二三四五六七八九十]+周?(?:岁|了))",
@@ -206,9 +206,9 @@ def is_promise(sentence: str) -> bool:
 # --- denying
 
 _DENIES = Guarded(
-    "no|n't|nt|nah|never|neither|不|没|别|无|未|哪",
+    "no|n't|nt|nah|never|neither|不|没|别|无|未|哪|怎么可能",
     r"n't\b(?! (?:just|only|not)\b)|\b(?:(?:do|does|did|ca|wo|is|are|was|were|has|have|had|would|could|should|must)nt|aint|nope|nah|(?<!n't )not(?! only| just)|no(?! idea| wonder| problem| doubt| worries| matter| longer than| [a-z]+ (?:apart from|except|besides|other than)\b)|never|nobody|nothing|none|neither|nor|cannot)\b"
-    r"|(?<![要差了好是对能可行])不(?:(?=过敏)|(?!能不|[错过超仅但管止断久少同光得论只]))|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处提])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
+    r"|(?<![要差了好是对能可行])不(?:(?=过敏)|(?!能不|[错过超仅但管止断久少同光得论只]))|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处提])|怎么可能|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
 )
 #: Words for an end or a lack, with or without "not".
 _ENDS = Guarded(
@@ -262,24 +262,6 @@ def denied_part(clause: str) -> str:
     ended = _ENDED.search(plain)
     behind = plain[found.end() :] if found and not ended else ""
     return (behind.strip() and behind) or (plain if found or ended else "")
-
-
-#: What is denied stands right behind the denial; in English only what somebody is not doing is sure to be.
-_DENIED = pattern_of(
-    r"(?<![要差了好是对能可行])(?:没有?|不|别)(?:[让给用能会敢想要肯再太是被去来跟和]|怎么){0,2}([\u4e00-\u9fff]{2})"
-    r"|(?:n['’]t|\bnot|\b(?:is|are|was)nt) ([a-z]+ing)\b"
-)
-
-
-def denied_words(text: str) -> tuple[str, ...]:
-    """The words right behind the denials of a text, in Chinese two characters, without those that it asserts, too.
-
-    >>> denied_words("大夫没让吃药"), denied_words("从没电梯的搬到有电梯的"), denied_words("her mum's not coming")
-    (('吃药',), (), ('coming',))
-    """
-    rest = _DENIED.sub(" ", text)
-    found = ("".join(one) for one in _DENIED.findall(text)) if is_denial(text) else ()
-    return tuple(one for one in found if one not in rest)
 
 
 #: Phrases that give one's own name.

@@ -243,7 +243,7 @@ def _read_note(value: object, checks: _Checks, cut: bool) -> NoteDraft | None:
         checks.rejected["unimportant"] += 1
         return None
     rows = value.get("facts")
-    rows = list(rows) if isinstance(rows, list) else []
+    rows = list(rows) if isinstance(rows, list) else [rows] if isinstance(rows, Mapping) else []
     if cut:
         checks.rejected["cut"] += 1
         if not rows:

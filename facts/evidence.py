@@ -24,7 +24,6 @@ from facts.cues import (
     asks_openly,
     begins_with_no,
     denied_part,
-    denied_words,
     ends_or_denies,
     governed_part,
     is_agreement,
@@ -572,7 +571,8 @@ class SpokenWindow:
             for each in nearest
             if not each.barred and (each.spoken_by_person or of_companion or self._is_taken_up(each))
         )
-        return next((other for other in others if is_named_in(wanted, other.words)), None)
+        forms = (wanted, " ".join(wanted)) if name.isupper() else (wanted,)  # "A G M" as it is dictated
+        return next((other for other in others if any(is_named_in(one, other.words) for one in forms)), None)
 
     def _is_taken_up(self, source: Source) -> bool:
         """Whether the companion asked about what it names, and the person answered without denying it."""
@@ -779,14 +779,32 @@ def _is_so_of_another(wanted: frozenset[str], denied: Sentence) -> bool:
     )
 
 
+#: What is denied stands right behind the denial; in English only what somebody is not doing is sure to be.
+_DENIED = pattern_of(
+    r"(?<![要差了好是对能可行])(?:没有?|不|别)(?:[让给用能会敢想要肯再太是被去来跟和]|怎么){0,2}([\u4e00-\u9fff]{2})"
+    r"|(?:n['’]t|\bnot|\b(?:is|are|was)nt) ([a-z]+ing)\b"
+)
+
+
+def _denied_words(text: str) -> tuple[str, ...]:
+    """The words right behind the denials of a text, in Chinese two characters, without those that it asserts, too.
+
+    >>> _denied_words("大夫没让吃药"), _denied_words("从没电梯的搬到有电梯的"), _denied_words("her mum's not coming")
+    (('吃药',), (), ('coming',))
+    """
+    rest = _DENIED.sub(" ", text)
+    found = ("".join(one) for one in _DENIED.findall(text)) if is_denial(text) else ()
+    return tuple(one for one in found if one not in rest)
+
+
 def asserts_what_is_denied(statement: str, quoted: Sequence[Sentence], sources: Sequence[Source]) -> bool:
     """Whether a statement has the words right behind a denial in its sentences, which no message asserts."""
     if ends_or_denies(statement):
         return False
     wanted = telling_terms(statement) | _letters_of(telling_terms(statement))
     quoted = [each for each in quoted if not _is_so_of_another(wanted, each)]
-    denied = {one for each in quoted for one in denied_words(each.text) if one in statement}
-    return not denied.isdisjoint(denied_words("，".join(source.text for source in sources)) if denied else ())
+    denied = {one for each in quoted for one in _denied_words(each.text) if one in statement}
+    return not denied.isdisjoint(_denied_words("，".join(source.text for source in sources)) if denied else ())
 
 
 def _share_of(statement: str, wanted: frozenset[str], sentence: Sentence) -> float:

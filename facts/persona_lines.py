@@ -424,16 +424,20 @@ class PersonaEditing:
 
     def _missing_words(self, text: str, facts: Sequence[_Evidence], olds: Sequence[str]) -> Iterator[str]:
         """The words that keep each part of a text from being said by one old line or by the facts about one subject."""
+        neutral = self._own_terms | _neutral_terms()
+        text = _WEAKENS.sub(" ", text)
+        if olds or any(one.fact.until or one.before for one in facts):
+            text = _FORMERLY.sub(" ", text)
+        said = [_Words(one.fact.restatement) for one in facts]
+        unsaid = [part for part in _PART.split(text) if all(any(one.missing_in(part, neutral)) for one in said)]
+        if not unsaid:
+            return
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for one in facts:
             groups[one.fact.slot.subject].append(one.allows)
         stated = ["\n".join((*group, *olds[:1])) for group in groups.values()]
         grounds = [_Words(one) for one in (*stated, *olds)]
-        neutral = self._own_terms | _neutral_terms()
-        text = _WEAKENS.sub(" ", text)
-        if olds or any(one.fact.until or one.before for one in facts):
-            text = _FORMERLY.sub(" ", text)
-        for part in _PART.split(text):
+        for part in unsaid:
             missing = ((list(words.missing_in(part, neutral)), words) for words in grounds)
             words, ground = min(missing, key=lambda one: len(one[0]), default=([], _Words("")))
             yield from [one for one in words if not ground.is_qualified(one, part, olds)]

@@ -792,7 +792,7 @@ _UNIT_NAMES = {
 }  # fmt: skip
 _DAYS_AWAY = {
     "the day before yesterday": -2, "day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0,
-    "tonight": 0, "this": 0, "tomorrow": 1, "the day after tomorrow": 2, "day after tomorrow": 2, "tmrw": 1, "tmr": 1, "tomoz": 1, "2moro": 1, "2morrow": 1, "tonite": 0, "the night before last": -2,
+    "tonight": 0, "this": 0, "tomorrow": 1, "the day after tomorrow": 2, "day after tomorrow": 2, "tmrw": 1, "tmr": 1, "tomoz": 1, "tomorow": 1, "tommorow": 1, "tommorrow": 1, "2moro": 1, "2morrow": 1, "tonite": 0, "the night before last": -2,
     "night before last": -2, "大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3,
 }  # fmt: skip
 _HOLIDAY_NAMES = {
@@ -853,7 +853,7 @@ _ZH_UNITS = ("天", "日", "周", "星期", "礼拜", "月", "年", "小时", "�
 _DIRECTION = r"(?:ago|from|later|before|back|earlier)"
 _SEASON_WORDS = ("spring", "summer", "autumn", "fall", "winter")
 _SMALL = r"\d{1,2}|two|three|four|five|six"
-_DAY_WORDS = ("yesterday", "last", "today", "tonight", "tomorrow", "tmr", "tomoz", "2mor", "tonite")
+_DAY_WORDS = ("yesterday", "last", "today", "tonight", "tomor", "tommor", "tmr", "tomoz", "2mor", "tonite")
 _EN_HOLIDAYS = (
     r"christmas eve|christmas(?: day)?|boxing day|new year'?s eve|new year'?s(?: day)?|halloween|valentine'?s(?: day)?"
     r"|st patrick'?s day|thanksgiving(?: day)?|mother'?s day|father'?s day|labor day"
@@ -1023,7 +1023,7 @@ _RULES = (
           _read_nothing, "recurrence"),
     _rule("每|天天|年年", r"每(?:隔|逢)?(?:[一两二三四五六七八九十半几\d]{1,3})?个?(?:天|日|周末?|星期|礼拜|月|年|早|晚)(?:早上|晚上)?|天天|年年", _read_nothing, "recurrence"),
     # days
-    _rule(_DAY_WORDS, rf"\b(?P<near>(?:the )?day before yesterday|(?:the )?night before last|last night|yesterday|today|tonight|(?:the )?day after tomorrow|tomorrow|tmrw|tmr|tomoz|2moro|2morrow|tonite)\b{_PART}", _read_near_day),
+    _rule(_DAY_WORDS, rf"\b(?P<near>(?:the )?day before yesterday|(?:the )?night before last|last night|yesterday|today|tonight|(?:the )?day after tomorrow|tomorrow|tommor+ow|tomorow|tmrw|tmr|tomoz|2moro|2morrow|tonite)\b{_PART}", _read_near_day),
     _rule("this", r"\b(?P<near>this) (?P<part>morning|afternoon|evening)\b", _read_near_day),
     _rule("天|日|晚|早|夜|儿", rf"(?<![然以之从])(?P<zh_near>大前|大后|前|昨|今|明|后)(?=[天日晚早夜]|(?<!以)(?<!之)儿(?![子女童媳科歌戏]))(?:[天日](?![气空生赋性])|儿个?)?(?P<part>{_ZH_PARTS}|早|晚|夜)?(?<![前昨今明后])", _read_near_day),
     _rule("day", rf"\b(?:the )?(?P<weekday>{_DAYS}) (?P<before_last>before last)\b", _read_weekday, "weekday"),

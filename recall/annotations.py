@@ -23,9 +23,7 @@ from domain.recollection import Annotation, RecalledFact, RecalledSummary, Why
 from domain.records import Message
 from domain.text import encode_json
 from language.scripts import estimate, language_of
-from language.times import read_ranges
 from language.words import terms
-from recall.questions import seeks_called_off
 from storage.personas import split_sentences
 
 if TYPE_CHECKING:
@@ -174,6 +172,9 @@ class KnownFacts:
 
         A plan that came true was changed, not ended; a wish may have ended in either way.
         """
+        from language.times import read_ranges
+        from recall.questions import seeks_called_off
+
         plans = self._archive.facts.ended_plans() if seeks_called_off(question) else []
         ranges = read_ranges(question, date.fromisoformat(self._today)) if plans else ()
         later = self.successors_of(plans)

@@ -1,7 +1,7 @@
 """Several statements of one connection in one trip to the server; what is sent again is prepared.
 
-psycopg's own pipeline sends each statement as it comes, which wakes the server as often and takes three times the work
-in this process. Here they go together, and their rows come back together.
+psycopg's own pipeline sends each statement as it comes, which wakes the server as often and takes six times the work in
+this process. Here they go together, and their rows come back together.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def test_all_requests_are_counted_and_those_after_a_secret_only_where_there_is_o
     asked = {"id": "1", "class": "now", "q": "How far?", "needs": ["1 miles"], "not_as_present": []}
     life = life_of(1) | {"questions": [asked]}
     plain = measured(life, replies, tmp_path / "plain", log, "off")
-    assert plain.requests == sum(plain.replies.values()) + 2
+    assert plain.requests == sum(calls for calls, _ in plain.tasks.values()) + 2
     assert (plain.after_secret, [line for line in findings(plain) if line.startswith("secret")]) == (None, [])
     secret = {**asked, "id": "2", "class": "asked to be forgotten", "needs": None, "not_as_present": ["gambling"]}
     told = measured(life | {"questions": [asked, secret]}, replies, tmp_path / "told", log, "off")

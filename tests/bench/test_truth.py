@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.living import Seen, evenings, kind_of
-from bench.truth import handed_over, judged, requests_holding, secrets_of, stale_lines
+from bench.truth import handed_over, judged, requests_holding, secrets_of, stale_lines, tasks_in
+from language.scripts import estimate, estimate_all
 
 _SYSTEM = "Be kind. Never say Leeds.\n\nMore.\n\n"
 
@@ -136,3 +137,16 @@ def test_an_evening_is_rounds_with_their_times():
     ]
     rounds = next(evenings({"sessions": [{"turns": messages}]}))
     assert [(said, reply) for _, said, reply in rounds] == [("Hi", "Hello"), ("Bye", "Night")]
+
+
+def test_the_calls_and_tokens_of_each_task_are_counted_with_its_replies(tmp_path):
+    path = tmp_path / "one.json"
+    path.with_suffix(".reply.txt").write_text('{"notes": []}', encoding="utf-8")
+    asked = [{"role": "system", "content": "Task: take notes."}]
+    seen = [
+        Seen("take notes", asked, path),
+        Seen("take notes", asked, path),
+        Seen("talk", asked, tmp_path / "none.json"),
+    ]
+    each = estimate_all(["Task: take notes."]) + estimate('{"notes": []}')
+    assert tasks_in(seen) == {"take notes": (2, 2 * each)}

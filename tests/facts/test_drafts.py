@@ -37,6 +37,7 @@ WHOLE = json.dumps({"notes": [LEEDS, TEA]}, ensure_ascii=False)
         f"{json.dumps(LEEDS)}\n{json.dumps(TEA)}",
         json.dumps({"Notes": [LEEDS, TEA]}),
         WHOLE.replace('"turns": [1]', '"turns": "1"').replace('"importance": 7', '"importance": "7"'),
+        WHOLE.replace('"facts": [', '"facts": ').replace("}]}", "}}"),
     ],
     ids=[
         "plain",
@@ -50,6 +51,7 @@ WHOLE = json.dumps({"notes": [LEEDS, TEA]}, ensure_ascii=False)
         "lines",
         "case",
         "strings",
+        "a fact without a list",
     ],
 )
 def test_notes_are_read_whatever_shape_they_come_in(reply: str) -> None:

@@ -116,6 +116,8 @@ def test_the_words_of_an_answer_are_quoted_with_their_question(opened: Opened, m
         (("I had tea. Cello is lovely, but it sounds like a cow.",), "Cello is lovely, but it sounds like a cow.",
          "Cello is lovely, but it sounds like a cow."),
         (("Nora moves to Bonn in May.",), "Nora moves to Bonn in May.", "Nora moves to Bonn in May."),
+        (("It's Nora, not Nova, my sister. She keeps Lindt. Her house is in Bonn.",), "Her house is in Bonn.",
+         "She keeps Lindt. Her house is in Bonn."),
         (("Soup again.", "She moves to Bonn in May."), "She moves to Bonn in May.", "She moves to Bonn in May."),
         (("My sister Nora was here.", "Old Friend, hello. She moves to Bonn in May."), "She moves to Bonn in May.",
          "My sister Nora was here. — She moves to Bonn in May."),
