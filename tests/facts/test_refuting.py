@@ -291,7 +291,6 @@ def test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote(said: str, sta
     ("said", "statement", "fields", "why"),
     [
         (["My vet says Pickle is too heavy."], "Pickle is too heavy.", {"subject": "Pickle", "about": "other"}, ""),
-        (["I gave my keys to Luis in May."], "Luis died in May.", {"subject": "Luis", "about": "other"}, "unsaid"),
         (["We buried Luis in May."], "Luis died in May.", {"subject": "Luis", "about": "other"}, ""),
         (["I earn 42k, which is six more than at the agency."], "Mara earned 36,000 at the agency.", {}, ""),
         (["一个月八千五，比以前少一千。"], "陈默以前的月薪是9500元。", {"subject": "陈默"}, ""),

@@ -241,14 +241,6 @@ OF_KNOWING: tuple[Break, ...] = (
         (REFUTED + "test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote",),
     ),
     Break(
-        "a grave claim needs no word of it",
-        "P23",
-        "facts/refuting.py",
-        '        return "unsaid"\n',
-        "        pass\n",
-        (REFUTED + "test_a_rule_refutes_where_it_is_sure",),
-    ),
-    Break(
         "what was only asked and answered with no is believed",
         "P23",
         "facts/evidence.py",
