@@ -225,10 +225,13 @@ def _bears_expression(named: TimeExpression, figures: Figures, written: Iterable
     return named.kind == "date" or of_written or figures.holds_weekday(weekday)
 
 
-def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str, str]:
+def correct_figures(
+    text: str, own: TextFigures, figures: Figures, elsewhere: AbstractSet[str] = frozenset()
+) -> tuple[str, str]:
     """A text with a wrong day, time or number replaced by the only one in the words it rests on, and what stays wrong.
 
-    ``own`` are those words, ``figures`` all that its messages support. Where the words count days no date is wrong.
+    ``own`` are those words, ``figures`` all that its messages support, ``elsewhere`` the numbers of all messages. Where
+    the words count days no date is wrong, and a number is only where it was said of something else or is mistaken.
     """
     wrong = wrong_figure(text, figures)
     if not wrong:
@@ -257,12 +260,32 @@ def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str,
     if wrong == "date" and not own.own_days:  # a date that only the model added costs only itself
         right = [(one.start(), one.end(), "") for one in DATE_ASIDE.finditer(text)]
     if len(right) != 1:
-        return text, wrong
+        return text, "" if wrong == "number" and not _is_mistaken(text, own, figures, elsewhere) else wrong
     start, end, words = right[0]
     corrected = text[:start] + words + text[end:]
     return (corrected, "") if not wrong_figure(corrected, figures) else (text, wrong)
 
 
+def _is_mistaken(text: str, own: TextFigures, figures: Figures, elsewhere: AbstractSet[str]) -> bool:
+    """Whether a number of a text was said of something else, has the digits of another one, or counts the same."""
+    said = own.own_numbers
+    digits = {tuple(sorted(one.strip("0."))) for one in said if len(one) > 1}
+    for forms in asserted_numbers(text):
+        if figures.bears_number(forms):
+            continue
+        if not elsewhere.isdisjoint(forms) or any(
+            tuple(sorted(one.strip("0."))) in digits for one in forms if len(one) > 1
+        ):
+            return True
+    counted = {found[found.lastgroup or 0] for found in _COUNTED.finditer(text)}
+    return any(found[found.lastgroup or 0] in counted for found in _COUNTED.finditer(own.text))
+
+
+#: What is counted by a number before it.
+_COUNTED = pattern_of(
+    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|\w+ty))[ -]?(?P<noun>[a-z]{3,}?)s?\b"
+    r"|[\d一二两三四五六七八九十百千万](?P<han>[\u4e00-\u9fff])|(?P<money>[£$€¥])(?=\d)"
+)
 #: A date between commas or brackets.
 DATE_ASIDE = pattern_of(
     r"\s?[(（](?:on )?(?:\d{4}-\d\d-\d\d|(?:\d{4}年)?\d{1,2}月\d{1,2}日)[)）]|, \d{4}-\d\d-\d\d,(?= )"

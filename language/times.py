@@ -726,7 +726,8 @@ def _add_hours(plain: str, found: Sequence[TimeExpression], clocks: Sequence[_Cl
             continue
         clocks.remove(adjacent)
         (start, end), hours = adjacent
-        if one.hours and one.hours[0] >= time(12) > hours[0]:
+        at_night = one.hours and one.hours[0] >= _EVENING and hours[0] < _MORNING  # two o'clock last night
+        if one.hours and one.hours[0] >= time(12) > hours[0] and not at_night:
             hours = (hours[0].replace(hour=hours[0].hour + 12),) * 2
         yield replace(one, start=min(one.start, start), end=max(one.end, end), hours=hours)
     yield from (TimeExpression(*span, "clock", hours=hours) for span, hours in clocks)
@@ -808,6 +809,7 @@ _NTH_WEEKDAYS = {
     "thanksgiving": (11, 3, 4), "感恩节": (11, 3, 4), "mothers": (5, 6, 2), "母亲节": (5, 6, 2), "fathers": (6, 6, 3),
     "父亲节": (6, 6, 3), "labor": (9, 0, 1),
 }  # fmt: skip
+_EVENING, _MORNING = time(17), time(5)
 _MORNINGS = frozenset(("am", "早上", "上午", "早晨", "清晨", "凌晨", "半夜", "深夜"))
 _MINUTES_BEYOND = {"half": 30, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty five": 25}
 _MINUTES = {"半": 30, "一刻": 15, "三刻": 45, "整": 0}
