@@ -75,6 +75,8 @@ _ATTRIBUTES = pattern_of(
 #: That somebody asks whoever is named behind it; and words of asking in a question, which is then of asking others.
 _ASKS_WHOM = pattern_of(r"(?:\bask(?:s|ed|ing)? |(?<![访学顾疑])问[了过]?(?!题))(?P<whom>.+)", re.IGNORECASE)
 _ASKING = pattern_of(r"\bask(?:s|ed|ing)?\b|(?<![访学顾疑])问(?!题)", re.IGNORECASE)
+#: Somebody who is called by what they are.
+_A_ROLE = pattern_of("班主任|主任|老师|医生|大夫|护士|房东|老板|领导|经理|教练|师傅|邻居|同事|室友|同学|客户")
 #: A place as people type it: 去Toronto.
 _LATIN_PLACE = pattern_of(r"[去在到飞从回] ?(?P<name>[A-Z][A-Za-z]+)")
 _OF_A_STREET = ("Street", "Road", "Avenue", "Lane", "Drive", "Square")
@@ -645,7 +647,7 @@ def _names_of(claim: _Claim) -> Iterator[str]:
         return
     yield from latin_names(claim.value) if " " in claim.value or unspaced_length(claim.value) else ()
     for name in (*claim.draft.persons, *claim.draft.entities, claim.draft.location):
-        if name and (name in claim.text or name == claim.value):
+        if name and (name in claim.text or name == claim.value) and not _A_ROLE.fullmatch(name):
             owner = name.partition("的")[0]
             parts = [owner] if unspaced_length(name) else [each.removesuffix("'s") for each in name.split()]
             yield from (

@@ -66,7 +66,7 @@ def asks_openly(question: str) -> bool:
 
 _SUPPOSED = Guarded(
     "if|suppos|imagin|hypothetic|theory|would|maybe|perhaps|might|alleg|rumo|suspect|guess|say i |unless|apparent|heard|pretend|如果|要是|假|倘若|万一|据说|听说|好像|似乎|怀疑|也许|或许|可能|大概会|传言|传闻|说不定|的话|没准|worst case|最坏",
-    r"\b(?:if\b(?<!ask if)(?<!asked if)(?<!asks if)(?<!wonder if)(?<!know if)(?<!see if)(?<!as if)(?<!tell you if)(?<!tell me if)(?<!check if)(?<!find out if)(?<!sure if)|suppose\b|supposing\b|imagine\b"
+    r"\b(?:if\b(?<!ask if)(?<!asked if)(?<!asked me if)(?<!asked him if)(?<!asked her if)(?<!asks me if)(?<!asks if)(?<!wonder if)(?<!know if)(?<!see if)(?<!as if)(?<!tell you if)(?<!tell me if)(?<!check if)(?<!find out if)(?<!sure if)|suppose\b|supposing\b|imagine\b"
     r"|what if\b|hypothetically\b|in theory\b|would(?:n't)?\b(?! (?:like|love))|maybe\b|perhaps\b|might\b|allegedly\b"
     r"|rumou?r(?:s|ed)?\b|suspects?\b|supposedly\b|i guess\b|say i (?:won|had|were|was)\b|unless\b|apparently\b"
     r"|i(?:'ve)? heard\b|if only\b|pretend\b|worst case\b)"

@@ -59,6 +59,11 @@ class Figures:
         self._all = tuple(texts)
 
     @cached_property
+    def text(self) -> str:
+        """All of them."""
+        return " ".join(each.text for each in self._all)
+
+    @cached_property
     def numbers(self) -> frozenset[str]:
         """Every number in them."""
         return frozenset().union(*(each.numbers for each in self._all))
@@ -260,25 +265,27 @@ def correct_figures(
     if wrong == "date" and not own.own_days:  # a date that only the model added costs only itself
         right = [(one.start(), one.end(), "") for one in DATE_ASIDE.finditer(text)]
     if len(right) != 1:
-        return text, "" if wrong == "number" and not _is_mistaken(text, own, figures, elsewhere) else wrong
+        return text, "" if wrong == "number" and not _is_mistaken(text, figures, elsewhere) else wrong
     start, end, words = right[0]
     corrected = text[:start] + words + text[end:]
     return (corrected, "") if not wrong_figure(corrected, figures) else (text, wrong)
 
 
-def _is_mistaken(text: str, own: TextFigures, figures: Figures, elsewhere: AbstractSet[str]) -> bool:
+def _is_mistaken(text: str, figures: Figures, elsewhere: AbstractSet[str]) -> bool:
     """Whether a number of a text was said of something else, has the digits of another one, or counts the same."""
-    said = own.own_numbers
-    digits = {tuple(sorted(one.strip("0."))) for one in said if len(one) > 1}
+    digits = {_digits_of(one) for one in figures.numbers if len(one) > 1}
     for forms in asserted_numbers(text):
-        if figures.bears_number(forms):
-            continue
-        if not elsewhere.isdisjoint(forms) or any(
-            tuple(sorted(one.strip("0."))) in digits for one in forms if len(one) > 1
+        if not figures.bears_number(forms) and (
+            not elsewhere.isdisjoint(forms) or any(_digits_of(one) in digits for one in forms if len(one) > 1)
         ):
             return True
     counted = {found[found.lastgroup or 0] for found in _COUNTED.finditer(text)}
-    return any(found[found.lastgroup or 0] in counted for found in _COUNTED.finditer(own.text))
+    return any(found[found.lastgroup or 0] in counted for found in _COUNTED.finditer(figures.text))
+
+
+def _digits_of(number: str) -> tuple[str, ...]:
+    """What 6.8 and 8.6 have in common, and 4500 and 45000."""
+    return tuple(sorted(number.strip("0.")))
 
 
 #: What is counted by a number before it.

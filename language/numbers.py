@@ -67,7 +67,8 @@ _TENTHS = pattern_of(
 )
 _DOZENS = pattern_of(r"\b(?P<number>half a|two|three|four|five|six|ten|\d{1,2}) dozen\b")
 _AND_A_HALF = pattern_of(
-    r"\b(?P<number>an?|one|two|three|four|five|six|\d{1,2})(?:[ -]hours?)?[ -]and[ -]a[ -]half\b"
+    r"\b(?P<number>an?|one|two|three|four|five|six|\d{1,2})"
+    r"(?:[ -](?:inch|foot|feet|stone|(?:hour|mile|year|month|week|kilo|pint|pound)s?))?[ -]and[ -]a[ -]half\b"
     r"|(?P<han>[一两二三四五六七八九\d])个半"
 )
 #: 一米七八, in centimetres 178.

@@ -793,7 +793,7 @@ _UNIT_NAMES = {
 }  # fmt: skip
 _DAYS_AWAY = {
     "the day before yesterday": -2, "day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0,
-    "tonight": 0, "this": 0, "tomorrow": 1, "the day after tomorrow": 2, "day after tomorrow": 2, "tmrw": 1, "tmr": 1, "tomoz": 1, "tomorow": 1, "tommorow": 1, "tommorrow": 1, "2moro": 1, "2morrow": 1, "tonite": 0, "the night before last": -2,
+    "tonight": 0, "this": 0, "tomorrow": 1, "the day after tomorrow": 2, "day after tomorrow": 2, "tmrw": 1, "tmr": 1, "tomoz": 1, **dict.fromkeys(["tmrow", "tmorrow", "tomoro", "tomorro", "tomorow", "tommorow", "tommorrow"], 1), "2moro": 1, "2morrow": 1, "tonite": 0, "the night before last": -2,
     "night before last": -2, "大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3,
 }  # fmt: skip
 _HOLIDAY_NAMES = {
@@ -855,7 +855,7 @@ _ZH_UNITS = ("天", "日", "周", "星期", "礼拜", "月", "年", "小时", "�
 _DIRECTION = r"(?:ago|from|later|before|back|earlier)"
 _SEASON_WORDS = ("spring", "summer", "autumn", "fall", "winter")
 _SMALL = r"\d{1,2}|two|three|four|five|six"
-_DAY_WORDS = ("yesterday", "last", "today", "tonight", "tomor", "tommor", "tmr", "tomoz", "2mor", "tonite")
+_DAY_WORDS = ("yesterday", "last", "today", "tonight", "tomor", "tommor", "tmr", "tmor", "tomoz", "2mor", "tonite")
 _EN_HOLIDAYS = (
     r"christmas eve|christmas(?: day)?|boxing day|new year'?s eve|new year'?s(?: day)?|halloween|valentine'?s(?: day)?"
     r"|st patrick'?s day|thanksgiving(?: day)?|mother'?s day|father'?s day|labor day"
@@ -1007,7 +1007,7 @@ _RULES = (
     _rule("过", rf"(?:(?<![\u4e00-\u9fff])|(?<=[再等要就可能概计我你您他她们妈爸爹娘哥姐弟妹爷奶公婆叔姨舅姑友事板司])|(?<=[小老阿][\u4e00-\u9fff])|(?<=[女儿孩嫂妻][儿子]))过{_ZH_AMOUNT}(?![了前]|[^，。]{{0,4}}日子)", _read_distance),
     _rule("year|month|week", rf"\b{_WHOLE} (?P<whole>year|month|week)\b", _read_so_far),
     _rule(_SEASON_WORDS, rf"\b(?:{_WHOLE}|in the|in) (?P<whole>spring|summer|autumn|fall|winter)\b", _read_so_far),
-    _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+(?P<unit>week|weekend|month|year)\b(?! old)", _read_unit),
+    _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+(?P<unit>week|wk|weekend|month|mth|year|yr)\b(?! old)", _read_unit),
     _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+{_SEASON}\b", _read_season),
     _rule("每|逢", r"每(?:逢|个|隔)?(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])(?![章次个回篇本趟节期封天])", _read_chinese_weekday, "weekday", certain=False),
     _rule(_WEEKDAY_WORDS, rf"(?P<which>上+个?|下+个?|这个?|本)(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天1-7])(?![一二三四五六七八九十\d])(?P<part>{_ZH_PARTS}|早|晚)?", _read_chinese_weekday, "weekday"),
@@ -1025,7 +1025,7 @@ _RULES = (
           _read_nothing, "recurrence"),
     _rule("每|天天|年年", r"每(?:隔|逢)?(?:[一两二三四五六七八九十半几\d]{1,3})?个?(?:天|日|周末?|星期|礼拜|月|年|早|晚)(?:早上|晚上)?|天天|年年", _read_nothing, "recurrence"),
     # days
-    _rule(_DAY_WORDS, rf"\b(?P<near>(?:the )?day before yesterday|(?:the )?night before last|last night|yesterday|today|tonight|(?:the )?day after tomorrow|tomorrow|tommor+ow|tomorow|tmrw|tmr|tomoz|2moro|2morrow|tonite)\b{_PART}", _read_near_day),
+    _rule(_DAY_WORDS, rf"\b(?P<near>(?:the )?day before yesterday|(?:the )?night before last|last night|yesterday|today|tonight|(?:the )?day after tomorrow|tomorrow|tmorrow|tmrow|tomorro|tomoro|tomorow|tommorr?ow|tmrw|tmr|tomoz|2moro|2morrow|tonite)\b{_PART}", _read_near_day),
     _rule("this", r"\b(?P<near>this) (?P<part>morning|afternoon|evening)\b", _read_near_day),
     _rule("天|日|晚|早|夜|儿", rf"(?<![然以之从])(?P<zh_near>大前|大后|前|昨|今|明|后)(?=[天日晚早夜]|(?<!以)(?<!之)儿(?![子女童媳科歌戏]))(?:[天日](?![气空生赋性])|儿个?)?(?P<part>{_ZH_PARTS}|早|晚|夜)?(?<![前昨今明后])", _read_near_day),
     _rule("day", rf"\b(?:the )?(?P<weekday>{_DAYS}) (?P<before_last>before last)\b", _read_weekday, "weekday"),
