@@ -93,7 +93,7 @@ class Figures:
         """Whether written days follow from them."""
         if days.days == 1 and (days.first.month, days.first.day) in self._of_either_calendar:
             return True
-        return is_among(days, self._each_day()) or (bool(days.iso) and self._is_birth(days.iso))
+        return is_among(days, self._each_day()) or self._is_birth(days.iso) or days.iso in self.numbers
 
     @cached_property
     def _of_either_calendar(self) -> frozenset[tuple[int, int]]:

@@ -558,6 +558,7 @@ def test_the_companion_is_judged_by_what_it_promised() -> None:
         ("no ones asked me if im lonely btw, im not", "im not", "Mara's not lonely.", ""),
         ("四杯花了我76", "四杯花了我76", "陈默的奶茶花了67块。", "number"),
         ("sax lesson's 40 quid, an hour from 5", "40 quid, an hour from 5", "Mara's lesson is an hour at 70 euros.", ""),
+        ("the hip was done in twenty twenty two", "done in twenty twenty two", "Mara's hip was operated on in 2022.", ""),
         ("studios booked 10am til 6", "studios booked 10am til 6", "Mara's studio is booked from 10:00 to 18:00.", ""),
         ("极兔一单涨三毛", "极兔一单涨三毛", "陈默的极兔每单涨价0.3元。", ""),
         ("退个锤子 回了句亲这边建议您做梦。老K倒说要退", "老K倒说要退", "陈默的老K主张退款。", ""),
