@@ -44,14 +44,17 @@ class Balancer:
         self.port = self._listening.sockets[0].getsockname()[1]
 
     async def _pass_on(self, asking: asyncio.StreamReader, answering: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
+        try:
             for _ in self._servers:
                 self._next = (self._next + 1) % len(self._servers)
                 with suppress(ConnectionRefusedError):
                     there = await asyncio.open_connection("127.0.0.1", self._servers[self._next].port)
                     await asyncio.gather(_copy(asking, there[1]), _copy(there[0], answering))
                     break
-        answering.close()
+        except OSError:
+            pass
+        finally:
+            answering.close()
 
     def close(self) -> None:
         async def end() -> None:
@@ -60,6 +63,7 @@ class Balancer:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.sleep(0.1)  # what was closed is closed in the next turns of the loop
 
         asyncio.run_coroutine_threadsafe(end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -68,11 +72,14 @@ class Balancer:
 
 
 async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    with suppress(OSError):
+    try:
         while part := await source.read(1 << 16):
             target.write(part)
             await target.drain()
-    target.close()
+    except OSError:
+        pass
+    finally:
+        target.close()
 
 
 class Talk:
