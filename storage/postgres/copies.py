@@ -79,7 +79,10 @@ class RowCopy:
         return _NEW, (_COLUMNS, upto.change, upto.message)
 
     def take(self, upto: UpTo, rows: Sequence[Row]) -> bool | None:
-        """Put in what that query found; False where there is more to be found, None where the person is gone."""
+        """Put in what that query found; False where there is more to be found.
+
+        None where another copy is to be made, or where that is what was asked for, and the person is gone.
+        """
         found = defaultdict[str, list[Any]](list)
         for name, row in rows:
             found[name].append(json.loads(row))
@@ -90,10 +93,10 @@ class RowCopy:
         with self._lock:
             if upto != self.upto:
                 return False  # another thread was first
-            self.upto = UpTo(change or 0, said[-1][0] if said else upto.message, generation)
             # Without a change that is known already others may be missing.
             is_whole = (oldest or 0) <= upto.change and len(changed) < MOST_CHANGES
             if upto.change >= 0 and not (is_whole and generation == upto.generation):
-                self.upto, changed, said = UpTo(), [(name, None, None) for name in _TABLES], []
+                return None
             self.tables.put([*changed, ("conversation", "0", said)])
-            return len(said) < _AT_ONCE and self.upto.change >= 0
+            self.upto = UpTo(change or 0, said[-1][0] if said else upto.message, generation)
+            return len(said) < _AT_ONCE
