@@ -229,13 +229,7 @@ class PostgresVectors:
         """There is none."""
 
     def upkeep(self) -> None:
-        """Put the vectors of messages into cells where they are many, and again where they became many more.
-
-        Also drop what tells of changes that every copy has, or has to bring everything again for.
-        """
-        if old := self._database.run(f"SELECT number FROM change ORDER BY number DESC LIMIT 1 OFFSET {MOST_CHANGES}"):
-            with self._database.write() as tx:
-                tx.do("DELETE FROM change WHERE number <= ?", old[0][0])
+        """Put the vectors of messages into cells where they are many, and again where they became many more."""
         cells = (self._model, self._dimension)
         ((count, present),) = self._database.run(
             f"SELECT (SELECT count(*) {_MESSAGES}), (SELECT count(*) {_CELLS})", *cells, *cells

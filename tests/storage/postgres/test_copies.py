@@ -135,14 +135,11 @@ def test_a_copy_is_whole_where_messages_or_changes_are_very_many_or_are_not_told
         )
         administrator.execute(fill, [1, MOST_CHANGES + 5])
         assert copied_by(follower) == rows_of(store.database)
-        vectors = PostgresVectors(store.database, tmp_path)
         administrator.execute("UPDATE fact SET text = 'changed' WHERE seq <= 10")
         administrator.execute(fill, [10_001, 10_000 + MOST_CHANGES])
         administrator.execute("UPDATE fact SET text = 'again' WHERE seq > 10000")
-        vectors.upkeep()
-        assert administrator.execute("SELECT count(*) FROM change WHERE person = own_person()").fetchall() == [
-            (MOST_CHANGES,)
-        ]
+        kept = administrator.execute("SELECT count(*) FROM change WHERE person = own_person()").fetchall()[0][0]
+        assert MOST_CHANGES <= kept < 2 * MOST_CHANGES
         assert copied_by(follower) == rows_of(store.database)
     store.close()
 
