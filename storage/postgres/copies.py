@@ -40,9 +40,11 @@ _TABLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 #: Messages that are brought at once, and how many changes are kept: after more, everything is brought again.
 _AT_ONCE, MOST_CHANGES = 10_000, 5_000
 _SHOWN = {name: columns for name, (columns, _) in _TABLES.items()}
+#: When the server started, nothing where the person is gone: behind a balancer another one may have taken its place.
+STARTED = "(SELECT pg_postmaster_start_time()::text FROM person)"
 #: Of a row that changed its key and what is there now, without a key all of a table; and messages by their numbers.
 _QUERY = (
-    "SELECT '', json_build_array((SELECT max(person) FROM person), (SELECT min(number) FROM change),"
+    f"SELECT '', json_build_array({STARTED}, (SELECT min(number) FROM change),"
     " (SELECT max(number) FROM change), (SELECT value FROM meta WHERE key = 'fadings'))::text"
     " UNION ALL SELECT place, json_build_array(key, rows_now(place, CAST(? AS json) ->> place, key))::text FROM {}"
     f" UNION ALL (SELECT 'said', json_build_array({_SHOWN['conversation']})::text FROM conversation"
@@ -57,11 +59,11 @@ _COLUMNS, _WHOLE = (json.dumps({name: _SHOWN[name] for name in names}) for names
 
 
 class UpTo(NamedTuple):
-    """What a copy has: changes and messages up to these numbers, and what says that messages came back."""
+    """What a copy has: changes and messages up to these numbers, and what says that messages came back, or a server."""
 
     change: int = -1
     message: int = 0
-    generation: str | None = None
+    generation: tuple[str, str | None] | None = None
 
 
 class RowCopy:
@@ -86,9 +88,10 @@ class RowCopy:
         found = defaultdict[str, list[Any]](list)
         for name, row in rows:
             found[name].append(json.loads(row))
-        ((person, oldest, change, generation),), said = found.pop(""), found.pop("said", [])
-        if person is None:
+        ((started, oldest, change, fadings),), said = found.pop(""), found.pop("said", [])
+        if started is None:
             return None
+        generation = started, fadings
         changed = [(name, *row) for name, each in found.items() for row in each]
         with self._lock:
             if upto != self.upto:

@@ -26,7 +26,7 @@ from storage.postgres.vectors import PostgresVectors
 from tests.contract.stores import QUIET, Store, Teller, at, postgres
 from tests.contract.test_corrected_names import fact_of
 from tests.contract.test_knowing import HOME, learn, learned, new_fact
-from tests.storage.postgres.server import shared_server
+from tests.storage.postgres.server import prepared, running_cluster, shared_server
 from tests.storage.postgres.test_database import end_connections, trips
 from tests.storage.test_moving import Life
 from tests.support.served import until
@@ -367,6 +367,25 @@ def test_what_is_erased_leaves_the_memory_of_the_process_that_erases_it(server: 
     erase(store)
     assert store.database._copy is None
     store.close()
+
+
+def test_nothing_in_memory_is_of_a_server_whose_place_another_one_took_behind_a_balancer(tmp_path: Path) -> None:
+    with running_cluster() as cluster, closing(Server(prepared(cluster.administrator))) as server:
+        store = filled(postgres(tmp_path, server))
+        recall = Recall(store, server)
+        recall()
+        before, copy, rows = what_is_shown(recall.last), store.database._copy, recall.vectors._rows
+        recall()
+        assert store.database._copy is copy
+        assert recall.vectors._rows is rows
+        server._close_idle()
+        cluster.stop()
+        cluster.start()
+        recall()
+        assert store.database._copy is not copy
+        assert recall.vectors._rows is not rows
+        assert what_is_shown(recall.last) == before
+        store.close()
 
 
 def test_a_recall_under_way_goes_on_where_another_one_brings_everything_again(
