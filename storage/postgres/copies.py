@@ -40,9 +40,11 @@ _TABLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 #: Messages that are brought at once, and how many changes are kept: after more, everything is brought again.
 _AT_ONCE, MOST_CHANGES = 10_000, 5_000
 _SHOWN = {name: columns for name, (columns, _) in _TABLES.items()}
+#: When the server started, nothing where the person is gone: behind a balancer another one may have taken its place.
+STARTED = "(SELECT pg_postmaster_start_time()::text FROM person)"
 #: Of a row that changed its key and what is there now, without a key all of a table; and messages by their numbers.
 _QUERY = (
-    "SELECT '', json_build_array((SELECT max(person) FROM person), (SELECT min(number) FROM change),"
+    f"SELECT '', json_build_array({STARTED}, (SELECT min(number) FROM change),"
     " (SELECT max(number) FROM change), (SELECT value FROM meta WHERE key = 'fadings'))::text"
     " UNION ALL SELECT place, json_build_array(key, rows_now(place, CAST(? AS json) ->> place, key))::text FROM {}"
     f" UNION ALL (SELECT 'said', json_build_array({_SHOWN['conversation']})::text FROM conversation"
@@ -57,11 +59,11 @@ _COLUMNS, _WHOLE = (json.dumps({name: _SHOWN[name] for name in names}) for names
 
 
 class UpTo(NamedTuple):
-    """What a copy has: changes and messages up to these numbers, and what says that messages came back."""
+    """What a copy has: changes and messages up to these numbers, and what says that messages came back, or a server."""
 
     change: int = -1
     message: int = 0
-    generation: str | None = None
+    generation: tuple[str, str | None] | None = None
 
 
 class RowCopy:
@@ -79,21 +81,25 @@ class RowCopy:
         return _NEW, (_COLUMNS, upto.change, upto.message)
 
     def take(self, upto: UpTo, rows: Sequence[Row]) -> bool | None:
-        """Put in what that query found; False where there is more to be found, None where the person is gone."""
+        """Put in what that query found; False where there is more to be found.
+
+        None where another copy is to be made, or where that is what was asked for, and the person is gone.
+        """
         found = defaultdict[str, list[Any]](list)
         for name, row in rows:
             found[name].append(json.loads(row))
-        ((person, oldest, change, generation),), said = found.pop(""), found.pop("said", [])
-        if person is None:
+        ((started, oldest, change, fadings),), said = found.pop(""), found.pop("said", [])
+        if started is None:
             return None
+        generation = started, fadings
         changed = [(name, *row) for name, each in found.items() for row in each]
         with self._lock:
             if upto != self.upto:
                 return False  # another thread was first
-            self.upto = UpTo(change or 0, said[-1][0] if said else upto.message, generation)
             # Without a change that is known already others may be missing.
             is_whole = (oldest or 0) <= upto.change and len(changed) < MOST_CHANGES
             if upto.change >= 0 and not (is_whole and generation == upto.generation):
-                self.upto, changed, said = UpTo(), [(name, None, None) for name in _TABLES], []
+                return None
             self.tables.put([*changed, ("conversation", "0", said)])
-            return len(said) < _AT_ONCE and self.upto.change >= 0
+            self.upto = UpTo(change or 0, said[-1][0] if said else upto.message, generation)
+            return len(said) < _AT_ONCE

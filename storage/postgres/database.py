@@ -275,7 +275,12 @@ class Server:
         trips = self._trips.get(connection)
         if trips is None:
             trips = self._trips[connection] = Trips()
-        return trips.send(connection, statements)
+        try:
+            return trips.send(connection, statements)
+        except psycopg.OperationalError:
+            if connection.closed:
+                self._lose_connections()
+            raise
 
     def attempt(self, act: Callable[[psycopg.Connection[ServedRow]], Any]) -> Any:
         """Do what may be done twice, on a connection of its own; again on another one where that broke.
@@ -295,8 +300,7 @@ class Server:
                     lost = connection is None or connection.closed
                     if not lost or fault.sqlstate in _KINDS or not self._examined or attempt == _ATTEMPTS - 1:
                         raise
-                    self._close_idle()  # the others broke with it
-                    self.drop_unused(0)  # of another server that takes its place some commits may be lost
+                    self._lose_connections()
                     time.sleep(_PAUSE if attempt else 0)
                 finally:
                     if connection is not None:
@@ -353,6 +357,11 @@ class Server:
         with suppress(errors.StorageError):
             self.programs.end()
         self._close_idle()
+
+    def _lose_connections(self) -> None:
+        """One broke, and the others with it; of another server that takes its place some commits may be lost."""
+        self._close_idle()
+        self.drop_unused(0)
 
     def _close_idle(self) -> None:
         with self._lock:
@@ -525,10 +534,14 @@ class PostgresDatabase:
             kept.copy = copy
             sql, values = copy.what_is_new(upto := copy.upto)
             taken = copy.take(upto, self.run(sql, *values))
+            for query in [one for one in kept.rows if one[0] == sql]:
+                del kept.rows[query]  # another thread may make it necessary to ask again
             self._is_copied = (size := copy.tables.size) <= copies.most
             if taken is None or not self._is_copied:
                 copies.drop(self.let_go)
-                break
+                if upto.change < 0 or not self._is_copied:
+                    break
+                continue  # those who read in it go on
             copies.keep(self.let_go, size)
             kept.brought = taken and copy is self._copy
         if not kept.brought:
@@ -729,7 +742,11 @@ class PostgresDatabase:
     # -- the whole memory ----------------------------------------------------------------------------------------
 
     def vacuum(self) -> None:
-        """Nothing finds any more what was deleted; its bytes go with the server's own vacuum (docs/postgres.md)."""
+        """Nothing finds any more what was deleted; its bytes go with the server's own vacuum (docs/postgres.md).
+
+        What this process has of it in memory goes at once.
+        """
+        self._server.copies.drop(self.let_go)
 
     def find_traces(self, needles: Mapping[str, bytes]) -> tuple[int, list[tuple[str, str]]]:
         """How many tables were searched, all that the catalogue has, each column of every row of this person."""
@@ -943,7 +960,7 @@ class ServedRegistry:
                 connection.execute("COMMIT")
         except BaseException:
             with suppress(psycopg.Error):
-                connection.execute("ROLLBACK")
+                self._server.send(connection, [(b"ROLLBACK", ())])
             raise
         finally:
             self._server.give_back(connection)

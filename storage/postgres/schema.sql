@@ -822,7 +822,7 @@ SELECT n.text_id, n.rank, n.parent, n.place, n.source, n.start, n."end", n.metad
 FROM shown_node n LEFT JOIN visit v ON v.text_id = n.name;
 
 -- What else than new messages is new in the rows that a process has a copy of (`copies.py`), and which vectors are gone,
--- by their keys; `vectors.upkeep` keeps the last. Writes of one person follow each other, so their numbers are in the order of the commits.
+-- by their keys; of each person the last 5,000 are kept, and some more. Writes of one person follow each other, so their numbers are in the order of the commits.
 
 CREATE TABLE change (
     person bigint NOT NULL DEFAULT own_person(),
@@ -831,6 +831,14 @@ CREATE TABLE change (
     key text,
     PRIMARY KEY (person, number)
 );
+CREATE FUNCTION forget_changes() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM change WHERE person = NEW.person AND number <=
+        (SELECT number FROM change WHERE person = NEW.person ORDER BY number DESC LIMIT 1 OFFSET 5000);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER forget_changes AFTER INSERT ON change FOR EACH ROW WHEN (random() < 0.005)
+    EXECUTE FUNCTION forget_changes();
 CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO change (place, key) VALUES (TG_TABLE_NAME, to_jsonb(coalesce(NEW, OLD)) ->> TG_ARGV[0]);

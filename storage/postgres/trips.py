@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: So many statements of a connection are prepared at most, and so many are known to have been sent once.
 _MOST_PREPARED, _MOST_SENT = 200, 1_000
+#: What is prepared is there no more, or does not fit the tables any more.
+_UNPREPARED = ("26000", "0A000")
 #: A statement as the server takes it, and its values.
 Statement = tuple[bytes, Sequence[object]]
 
@@ -102,7 +104,10 @@ class Trips:
             raise
         for result in results:
             if result.status == pq.ExecStatus.FATAL_ERROR:
-                raise psycopg.errors.error_from_result(result, connection.info.encoding)
+                fault = psycopg.errors.error_from_result(result, connection.info.encoding)
+                if fault.sqlstate in _UNPREPARED:
+                    connection.close()
+                raise fault
         self._names = names
         if len(self._sent) > _MOST_SENT:
             self._sent.clear()

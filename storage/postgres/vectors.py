@@ -20,7 +20,7 @@ from domain import errors
 from domain.indexes import Hit, VectorRow
 from domain.records import Kind
 from storage.engine import Row
-from storage.postgres.copies import MOST_CHANGES
+from storage.postgres.copies import MOST_CHANGES, STARTED
 from storage.postgres.database import InMemory, PostgresDatabase
 from storage.vectors.table import InMemoryRows, State, normalise
 
@@ -55,7 +55,7 @@ _MESSAGES = "FROM embedding WHERE model = ? AND dimension = ? AND kind = 'conver
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM embedding WHERE model = ? LIMIT ?) AS read_once"
 #: What was removed after one number and stored after another, in one row.
 _NEW = (
-    "SELECT (SELECT max(person) FROM person), (SELECT min(number) FROM change), (SELECT max(number) FROM change),"
+    f"SELECT {STARTED}, (SELECT min(number) FROM change), (SELECT max(number) FROM change),"
     f" ARRAY(SELECT key FROM change WHERE place = 'embedding' AND number > ? LIMIT {MOST_CHANGES}),"
     " array_agg(read_once.number), array_agg(read_once.kind), array_agg(read_once.text_id),"
     " array_agg(read_once.session_id), array_agg(read_once.place), string_agg(halfvec_send(read_once.vector), '')"
@@ -176,14 +176,16 @@ class PostgresVectors:
                 return None
             has_more = True
             while has_more:
-                person, oldest, change, gone, *stored = run(_NEW, rows.change, *of, rows.last)[0]
-                if person is None:  # erased by another process
+                started, oldest, change, gone, *stored = run(_NEW, rows.change, *of, rows.last)[0]
+                if started is None:  # erased by another process
                     self._in_memory.drop(self.let_go)
                     return None
-                if rows.last and ((oldest or 0) > rows.change or len(gone) == MOST_CHANGES):
+                missed = (oldest or 0) > rows.change or len(gone) == MOST_CHANGES or started != rows.started
+                if rows.last and missed:
                     rows = _Rows(*of)  # others may be gone, too
                     continue
                 rows.drop(map(int, gone))
+                rows.started = started
                 rows.change, has_more = change or 0, rows.put(*stored)
             self._rows, self._brought = rows, occasion
         self._in_memory.keep(self.let_go, rows.numbers)
@@ -229,13 +231,7 @@ class PostgresVectors:
         """There is none."""
 
     def upkeep(self) -> None:
-        """Put the vectors of messages into cells where they are many, and again where they became many more.
-
-        Also drop what tells of changes that every copy has, or has to bring everything again for.
-        """
-        if old := self._database.run(f"SELECT number FROM change ORDER BY number DESC LIMIT 1 OFFSET {MOST_CHANGES}"):
-            with self._database.write() as tx:
-                tx.do("DELETE FROM change WHERE number <= ?", old[0][0])
+        """Put the vectors of messages into cells where they are many, and again where they became many more."""
         cells = (self._model, self._dimension)
         ((count, present),) = self._database.run(
             f"SELECT (SELECT count(*) {_MESSAGES}), (SELECT count(*) {_CELLS})", *cells, *cells
@@ -282,6 +278,7 @@ class _Rows:
         self.of = model, dimension
         #: The last number that was stored, and the last change that is known.
         self.last, self.change = 0, -1
+        self.started = ""
         self._rows: dict[Kind, InMemoryRows] = {kind: InMemoryRows(dimension) for kind in _NUMBERED}
         self._places: dict[str, int] = {}
         self._ids: dict[int, str] = {}

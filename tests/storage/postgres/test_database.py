@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -80,6 +81,17 @@ def test_a_read_goes_on_over_a_connection_that_was_cut(database: PostgresDatabas
     end_connections()
     set_meta(database, "a", "c")
     assert read_meta(database, "a") == "c"
+
+
+def test_a_statement_that_is_prepared_no_more_is_prepared_again(database: PostgresDatabase) -> None:
+    set_meta(database, "a", "b")
+    assert [read_meta(database, "a") for _ in range(3)] == ["b"] * 3
+    for connection in database._server._idle:
+        assert connection.execute("SELECT name FROM pg_prepared_statements").fetchall()
+        connection.execute("DEALLOCATE ALL")
+    with suppress(errors.StorageError):
+        read_meta(database, "a")
+    assert read_meta(database, "a") == "b"
 
 
 def test_a_write_that_was_cut_off_is_reported_and_not_there(database: PostgresDatabase) -> None:
