@@ -406,9 +406,9 @@ class _Checking:
             ages = _of_ages(claim.text, sources)
             best = ages or best
             unheard = not ages and (not best or self._window.lacks_terms(wanted))
-            if unheard and not self._may_say(claim, wanted, sources, answered):
-                return "unsupported", claim.stance
             best = best or tuple((sentence, 1) for source in sources for sentence in source.sentences)
+            if not best or (unheard and not self._may_say(claim, wanted, sources, answered)):
+                return "unsupported", claim.stance
         if asked and self._is_unconfirmed(claim, wanted, asked[0][0], sources):
             return "companion's words", claim.stance
         confirmed = {one.message.text_id for one in answered} & {quote.message for quote in claim.quotes}
@@ -651,7 +651,7 @@ def _names_of(claim: _Claim) -> Iterator[str]:
             owner = name.partition("的")[0]
             parts = [owner] if unspaced_length(name) else [each.removesuffix("'s") for each in name.split()]
             yield from (
-                each for each in parts if each not in _OF_A_STREET and (each[0].isupper() or not each.isascii())
+                each for each in parts if each not in _OF_A_STREET and (each[:1].isupper() or not each.isascii())
             )
 
 

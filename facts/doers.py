@@ -56,12 +56,12 @@ _MUTUAL = pattern_of(
     r"me?et|marr|dat(?:e|ing)|divorc|hug|kiss|argu|f[io]ught|split|danc|kn[eo]w|chat|talk|spe?o?[ak]|play|wed"
 )
 _TOGETHER_HAN = pattern_of(r"[和跟与被由俩]|一起|互相")
-#: What stands before a deed in a statement, and before whom it is done to or for.
+#: What may precede a deed in a statement, and those to or for whom it is done.
 _BEFORE_A_DEED = pattern_of(
     r"\d{4}年(?:\d+月)?(?:\d+日)?|已经|现在|目前|每天|经常|打算|计划|准备|^(?:\d+月\d+日|[想要会也都把将不])+"
 )
 _WORD = pattern_of(r"[A-Za-z][\w'-]*")
-_FOR_WHOM = "给帮陪跟替对比和同与为向离"
+_FOR_WHOM = tuple("给帮陪跟替对比和同与为向离")
 #: Characters of any sentence.
 _EVERYWHERE = frozenset("的了是在有就也都还很这那和跟与去来到说要会能不没着过吧呢啊呀嘛吗已经今天现在年月日号上下个一")
 #: So many words, or characters, are near.
@@ -76,7 +76,7 @@ _OF_SEVERAL = pattern_of(r"[^ ]| (?:and|or) ")
 _OWNS = pattern_of(r"[\w-]+'s \w")
 _TO_THE_SPEAKER = pattern_of(r"\b(?:me|us|my)\b")
 _LETS = pattern_of(r"[，,\s让叫请约带逼催派准许]|要求|规定|安排")
-#: What may stand before the one with whom a clause begins, and relations that need no "my".
+#: What may precede the one with whom a clause begins, and relations that need no "my".
 _OPENING = pattern_of(
     r"\W*(?:(?:and|but|so|because|cos|since|well|then|though|although|that|btw|oh|ok|yeah|no|also|anyway|before)\W+)*"
     r"(?P<whose>(?:my|our|his|her|their) (?:[a-z]+ )?)?(?:可惜|但是?|不过|而且|因为|所以|就是|对了|倒是|那|哦|嗯|其实|反正|就|还有|另外)?"
@@ -219,16 +219,18 @@ class Doing:
             before = [
                 one
                 for one in _persons_in(sentence, names)
-                if one.end <= at and sentence[one.end] not in "的，," and sentence[one.start - 1] not in _FOR_WHOM
+                if one.end <= at and sentence[one.end] not in "的，," and not sentence.endswith(_FOR_WHOM, 0, one.start)
             ]
             # Without a word for whoever does it a clause is of the speaker: 公司要求每天加班.
             between = sentence[before[-1].end : at] if before else ""
             left_out = self.about == "person" and _LETS.search(between) is not None
-            if before and before[-1].kind == "self":  # what the speaker does to the subject may be told of it
+            if before and before[-1].kind == "self":  # what the speaker does to the subject may be said of it
                 near, called = f"{sentence} {' '.join(quoted)}", self.subject.rpartition("的")[2]
                 kin = [_relations_of(one.word) for one in _persons_in(near, names) if one.kind == "kin"]
                 left_out = left_out or called in near or any(_relations_of(called) & each for each in kin)
-            own = [one for one in self.own if one in deed[: found.a] and deed[deed.find(one) - 1] not in _FOR_WHOM]
+            own = [
+                one for one in self.own if one in deed[: found.a] and not deed.endswith(_FOR_WHOM, 0, deed.find(one))
+            ]
             yield None if verb < 0 or not before or left_out or own else before[-1]
 
     def _is_another(self, one: _Person) -> bool:

@@ -128,7 +128,8 @@ _PLAIN_NO = pattern_of(
 _LAUGHTER = pattern_of(r"[😂🤣😜]|\b(?:ha){2,}\b|\blol\b", re.IGNORECASE)
 #: A length of years, with what may be its number: "for twenty five years", 十一年.
 _YEARS_LONG = Guarded(
-    "year|yr|年", r"(?:[\w-]+ )?[\w-]+ (?:years?|yrs?)\b|\d+ ?(?:yrs?\b|年)|[一二两三四五六七八九十百几]+个?年"
+    "year|yr|年",
+    r"(?<![\w-])(?:[\w-]+ )?[\w-]+ (?:years?|yrs?)\b|(?<!\d)\d+ ?(?:yrs?\b|年)|[一二两三四五六七八九十百几]+个?年",
 )
 
 
@@ -379,8 +380,8 @@ _AT_NIGHT = pattern_of(
 #: Names in a row, which a statement may count.
 _LIST = Guarded(
     " and |&|、|和|跟|与",
-    r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+"
-    r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4})*[和跟与、][\u4e00-\u9fff]",
+    r"\b[A-Z]\w+(?:, [A-Z]\w+){0,40},? (?:and|&) [A-Z]\w+"
+    r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4}){0,40}[和跟与、][\u4e00-\u9fff]",
 )
 _LISTED = pattern_of(r",? (?:and|&) |, |[、和跟与]")
 #: A length of minutes with its number: "forty-five minutes", 十五分钟.

@@ -254,8 +254,9 @@ def _with_next(sentence: str, around: Around) -> str:
 
 
 #: What a statement tells as done, what is still ahead in what was said, and what shows that some of it is done.
+_IRREGULAR = "got|bought|flown|gone|left|lost|made|met|paid|put|said|sold|told|won"
 _DONE = pattern_of(
-    r"\b(?:has|have|had) (?:already |now |just )?(?:[a-z]+ed|be(?:en|gun|come)|taken|given|eaten|written|chosen|got(?:ten)?|done|gone|flown|bought|left|met|come|made|sold|won|lost|told)\b"
+    rf"\b(?:has|have|had) (?:already |now |just )?(?:[a-z]+ed|be(?:en|gun|come)|taken|given|eaten|written|chosen|gotten|done|come|{_IRREGULAR})\b"
     r"|\b(?:already|moved|started|went|bought|sold|booked|ordered|signed|quit|left|joined|finished|passed|agreed|took|accepted"
     r"|married|retired|opened|called|paid|got|flew|ran|visited|planted|hired|adopted)\b"
     r"|已经|已[入搬辞结买]|了(?=[。，\u4e00-\u9fff]|$)"
@@ -266,18 +267,18 @@ _STILL_AHEAD = pattern_of(
     r"|还没|尚未|打算|准备|计划|想(?=[^，。])|要(?=[^，。])|将|会(?=[^，。])|下个?[周月]|明[天年]|再说|可能|应该|考虑|再看看|如果|要是"
 )
 _PARTLY_DONE = pattern_of(
-    r"\b(?:(?!need|bed|red|shed|wed)[a-z]{2,}ed|went|came|got|took|bought|left|met|began|ran|gave|flew|saw|made|sold|won|lost|became|told|had|was|were|did|have"
-    r"|has|paid|put|said|done|gone|been)\b|'ve\b|[了过刚]|已经|上[个周次]|昨|去年|前[天年]|的$"
+    rf"\b(?:(?!need|bed|red|shed|wed)[a-z]{{2,}}ed|went|came|took|began|ran|gave|flew|saw|became|had|was|were|did|have|has|done|been|{_IRREGULAR})\b"
+    r"|'ve\b|[了过刚]|已经|上[个周次]|昨|去年|前[天年]|的$"
 )
 
 
 def is_still_ahead(statement: str, evidence: Sequence[Sentence], quoted: Sequence[str], *, ahead: bool) -> bool:
-    """Whether a statement tells as done what is only wanted or planned, or, with ``ahead``, has its day to come."""
+    """Whether a statement tells as done what is only wanted or planned, or, with ``ahead``, what has its day to come."""
     if not _DONE.search(statement.casefold()) or is_denial(statement):
         return False
     clauses = [_plain(_whole_clause(statement, each.text, quoted)) for each in evidence]
     done = any(map(_PARTLY_DONE.search, (*clauses, *map(_plain, quoted))))
-    return ahead or (bool(clauses) and not done and all(map(_STILL_AHEAD.search, clauses)))
+    return not done and (ahead or (bool(clauses) and all(map(_STILL_AHEAD.search, clauses))))
 
 
 _A_NUMBER = pattern_of(

@@ -144,12 +144,12 @@ class KnownFacts:
         shares = vital | shares
         self._in_context = self._messages_in_context([*facts, *called_off])
         called_off = [one for one in called_off if not self.is_covered(one, ())]
-        told = {one.number for one in called_off}
+        ended = {one.number for one in called_off}
         in_asked = [fact for fact in asked_for.values() if fact.current and fact.verified]
         current = [
             fact
             for fact in facts
-            if fact.number not in told
+            if fact.number not in ended
             and (fact.current or (not fact.corrected and fact.until[:10] > self._today))
             and (fact.quotes or fact.basis != "quoted")
             and not self.is_covered(fact, ())

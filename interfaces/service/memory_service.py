@@ -594,8 +594,8 @@ def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -
                 else f"{one.speaker or 'Assistant'}: {one.words}"
                 for one in fact.quotes
             ]  # fmt: skip
-            told = statements[fact.note or fact.text_id]
-            text = safe_text(" — ".join(part for part in parts if part not in told))
+            stated = statements[fact.note or fact.text_id]
+            text = safe_text(" — ".join(part for part in parts if part not in stated))
         elif begins_with_pronoun(text):
             text = resolve(fact.messages[-1], text, len(said[fact.messages[-1]].words))
         clear = says_what_it_means(text) if fact.basis == "quoted" else not begins_with_pronoun(text)

@@ -226,7 +226,7 @@ class Server:
     """
 
     def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
-        """``clock``: seconds by which is told what was not used for long."""
+        """``clock``: seconds, to find what was not used for long."""
         self.address = mask_url(url)
         self._url = url
         self._lock = threading.Lock()

@@ -111,3 +111,27 @@ def test_what_would_be_so_now_if_it_had_been_was_not() -> None:
 
 def test_a_statement_that_shares_no_words_with_its_message_does_not_end_the_check() -> None:
     assert reason("陈默三点半上课。", talk("2026-05-17", "3:30"), 1, names=CHEN, subject="陈默") in ("", "unsupported")
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "start"),
+    [
+        ("I've booked a cabin for 12 June.", "Mara has booked a cabin for 12 June 2026.", "2026-06-12"),
+        ("Signed the lease, starts 1 June.", "Mara signed a lease that starts on 1 June 2026.", "2026-06-01"),
+        ("已经约了五月十九号的牙医。", "陈默已经约了5月19日的牙医", "2026-05-19"),
+    ],
+)
+def test_what_is_done_for_a_day_ahead_is_done(said: str, statement: str, start: str) -> None:
+    names = MARA if statement.isascii() else CHEN
+    assert not reason(statement, talk("2026-05-17", said), 1, names=names, start=start, subject=names.person[0])
+
+
+@pytest.mark.parametrize("said", ["", "...", "？？"])
+def test_a_message_without_a_sentence_says_nothing(said: str) -> None:
+    assert reason("陈默梦见奥斯陆", talk("2026-05-17", said), 1, names=CHEN) == "unsupported"
+
+
+@pytest.mark.parametrize("name", ["的小枝", "Ann 's"])
+def test_a_name_with_nothing_before_its_possessive_costs_only_itself(name: str) -> None:
+    statement = f"{name} lives in Leeds."
+    assert isinstance(reason(statement, talk("2026-05-17", "Ann's in Leeds."), 1, subject=name, persons=(name,)), str)
