@@ -135,4 +135,6 @@ def _receive(pgconn: PGconn) -> PQGen[list[PGresult]]:
                 result = pgconn.get_result()
                 if result is not None and result.status == pq.ExecStatus.PIPELINE_SYNC:
                     return results
+                if result is None and pgconn.status == pq.ConnStatus.BAD:
+                    raise psycopg.OperationalError("the server sent what is no answer")
                 results += [result] if result is not None else []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +23,7 @@ from recall.retriever import OwnMemories
 from storage.engine import read_meta, set_meta
 from storage.postgres.database import PostgresDatabase, Server
 from storage.postgres.setup import initialise
+from storage.postgres.trips import Trips
 from storage.postgres.vectors import PostgresVectors
 from tests.contract.stores import QUIET, Store, Teller, at, postgres, sqlite
 from tests.contract.test_knowing import HOME, learn
@@ -92,6 +94,31 @@ def test_a_statement_that_is_prepared_no_more_is_prepared_again(database: Postgr
     with suppress(errors.StorageError):
         read_meta(database, "a")
     assert read_meta(database, "a") == "b"
+
+
+def test_what_is_no_answer_ends_the_connection() -> None:
+    def said(kind: bytes, what: bytes) -> bytes:
+        return kind + (len(what) + 4).to_bytes(4, "big") + what
+
+    def answer() -> None:
+        client, _ = listening.accept()
+        with client:
+            client.recv(4_096)
+            settings = said(b"S", b"server_version\x0018.0\0") + said(b"S", b"client_encoding\0UTF8\0")
+            client.sendall(said(b"R", bytes(4)) + settings + said(b"Z", b"I"))
+            client.recv(4_096)
+            client.sendall(b"\0\0\0\0\3" + b"z" * 20)
+            client.recv(4_096)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        answering = threading.Thread(target=answer, daemon=True)
+        answering.start()
+        address = f"postgresql://app@127.0.0.1:{listening.getsockname()[1]}/friend?sslmode=disable&gssencmode=disable"
+        with closing(psycopg.connect(address, autocommit=True)) as connection:
+            with pytest.raises(psycopg.OperationalError):
+                Trips().send(connection, [(b"SELECT 1", ())])
+            assert connection.closed
+        answering.join()
 
 
 def test_a_write_that_was_cut_off_is_reported_and_not_there(database: PostgresDatabase) -> None:
