@@ -265,7 +265,6 @@ def test_a_laugh_about_one_clause_makes_no_joke_of_the_others(said: str, stateme
         ("rent went up in may, if it goes up again im moving to york", "Mara is moving to York.", "supposed"),
         ("i would move to york, if the rent goes up again", "Mara moves to York.", "supposed"),
         ("作业我要不要现在交 会不会太早? 想不好", "Mara现在交作业。", "supposed"),
-        ("我要 辞职 吗？", "Mara要辞职。", "supposed"),
         ("打算下周先把实验跑完 GPU找周老师借的", "GPU是找周老师借的。", "stated"),
     ],
 )  # fmt: skip
