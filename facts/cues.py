@@ -21,7 +21,7 @@ _TEXTS_CACHED = 1_024
 _TAG = pattern_of(
     r",\s*(?:right|ok|okay|did i say|you know|would you|will you|could you|can you|isn't it|don't you think|remember|eh|huh"
     r"|promise|i think|aren't i|haven't i|do you remember)\s*\?+$"
-    r"|[,，]?\s*(?:行吗|好吗|可以吗|行不行|好不好|可以不|对吧|是吧|对吗|是吗|怎么样|知道吗|你说呢|好吧|行吧)\s*[?？]+$",
+    r"|(?:行吗|好吗|可以吗|行不行|好不好|可以不|对吧|是吧|对吗|是吗|怎么样|知道吗|你说呢|好吧|行吧)\s*[?？]+$",
     re.IGNORECASE,
 )
 _ASKS = pattern_of(r"[?？][\"”’」』)）]*$")

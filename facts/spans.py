@@ -79,7 +79,7 @@ _INTRODUCED = pattern_of(
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 _IN_MARKS = Guarded(
-    "\"|“|「|『|'|‘",
+    "\"|”|」|』|'|’",
     r'"[^"]*"|“[^”]{2,}”|「[^」]{2,}」|『[^』]{2,}』'
     r"|(?<![\w'’])(?:'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){2,}'|‘(?:[^‘’\n]|(?<=\w)’(?=\w)){2,}’)(?!\w)",
 )
@@ -296,9 +296,9 @@ _CLAUSE = pattern_of(
 )
 #: What leaves out the words that were asked: "she does, every night", "I used to", "do that", 他会, 早就戒了.
 _ELLIPTIC = pattern_of(
-    r"^\W*(?:[\w']+\W+){1,3}?(?:am|is|are|was|were|have|has|had|do|does|did|will|would|can|could|should|might|must)"
+    r"^\W*(?:\w+(?:'\w+)*\W+){1,3}?(?:am|is|are|was|were|have|has|had|do|does|did|will|would|can|could|should|might|must)"
     r"(?:n['’]?t| not)?\s*(?=[,;.!…—–-]|$)"
-    r"|^\W*(?:[\w']+\W+){1,3}?(?:do|does|did|will|would|can|could|should|might|must)(?:n['’]?t| not)? (?:(?:at|in|on|for|when|if|but"
+    r"|^\W*(?:\w+(?:'\w+)*\W+){1,3}?(?:do|does|did|will|would|can|could|should|might|must)(?:n['’]?t| not)? (?:(?:at|in|on|for|when|if|but"
     r"|because|since|until|before|after|every|most|once|twice|as|though)\b|(?:now|then|too|still|sometimes|always|often|usually"
     r"|occasionally|again|yesterday|today)\b(?= (?:at|in|on|for|with|when|if|but|and|every|as)\b|\W*$|[,;.]))"
     r"|^[^,;.!?]{0,40}\bto(?=\s*(?:[,;.!…—–-]|$)| (?:some ?day|one day|soon|now|again|once|when|if|as|but)\b)"

@@ -44,7 +44,7 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
 def _asked_apart(text: str, start: int, end: int) -> tuple[tuple[int, int], ...]:
     """A sentence, or what it states and what it asks: 交了 周日截止 | 晚不晚?"""
     spaces = () if text[end - 1] not in "?？" else tuple(_SPACED.finditer(text, start, end))
-    if not spaces or _ASKS.search(text, start, spaces[-1].start()):
+    if not spaces or text[spaces[-1].end()] in "吗呢吧么" or _ASKS.search(text, start, spaces[-1].start()):
         return ((start, end),)
     return (start, spaces[-1].start()), (spaces[-1].end(), end)
 

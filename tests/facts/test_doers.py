@@ -135,3 +135,7 @@ def test_a_message_without_a_sentence_says_nothing(said: str) -> None:
 def test_a_name_with_nothing_before_its_possessive_costs_only_itself(name: str) -> None:
     statement = f"{name} lives in Leeds."
     assert isinstance(reason(statement, talk("2026-05-17", "Ann's in Leeds."), 1, subject=name, persons=(name,)), str)
+
+
+def test_a_particle_behind_a_space_asks_with_the_words_before_it() -> None:
+    assert reason("陈默要辞职。", talk("2026-05-17", "我要 辞职 吗？"), 1, names=CHEN) == "question"

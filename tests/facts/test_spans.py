@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from domain.facts import Quote
 from facts.drafts import QuoteDraft
-from facts.spans import is_pasted, locate_quote, material_of, quotation_of
+from facts.spans import is_pasted, locate_quote, material_of, quotation_of, shown_quotes
 from language.scripts import unspaced_length
 from tests.facts.talk import CHEN, MARA, checked, fact_draft, talk
 
@@ -241,3 +242,10 @@ def test_a_message_is_shown_with_every_sentence_that_a_statement_rests_on(
     learned = [fact for draft in drafts for fact in checked(draft, spoken, names).facts]
     found = material_of(learned, spoken)
     assert [one.passage[-1] for one in found] == [f"2026-11-20 20:00 assistant: {shown}"] * 2
+
+
+def test_a_row_of_quotation_marks_is_shown_as_any_other_words() -> None:
+    messages = talk("2026-05-17", ">Is it so?", "'" * 200 + "x")
+    words = messages[1].words
+    shown = shown_quotes((Quote(messages[1].text_id, 0, len(words), words, "user"),), messages)
+    assert shown[-1].words == words
