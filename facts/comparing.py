@@ -696,12 +696,12 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
             _root_of(term) for term in terms(f"{_text_of(one)} {changed}") if is_telling(term) and term not in own
         )
         for root in roots.keys() - holding.keys():
-            held, at = list[Fact](), everything.find(root)
-            while at >= 0 and len(held) <= _SMALL_SLOT:  # no more than are needed to show that the word is common
+            having, at = list[Fact](), everything.find(root)
+            while at >= 0 and len(having) <= _SMALL_SLOT:  # no more than are needed to show that the word is common
                 place = bisect(ends, at)
-                held.append(texts[place][0])
+                having.append(texts[place][0])
                 at = everything.find(root, ends[place])
-            holding[root] = held
+            holding[root] = having
         shared = [holding[root] for root in roots if 0 < len(holding[root]) <= common]
         nearest = _score_known(one, slots, shared, len(texts))
         for root in map(_root_of, terms(changed)) if one.slot.attribute in _TRIGGERS else ():
