@@ -164,7 +164,8 @@ class PostgresVectors:
         if self._too_many == of:
             return None
         with self._lock:
-            rows, occasion = self._rows if self._rows.of == of else _Rows(*of), self._database.occasion
+            rows, occasion = self._rows, self._database.occasion
+            rows = rows if rows.of == of else _Rows(*of)  # another thread may let go of them meanwhile
             if rows.last and occasion and occasion is self._brought:
                 return rows
             most = self._in_memory.most // self._dimension

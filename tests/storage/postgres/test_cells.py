@@ -273,6 +273,23 @@ def test_what_is_in_memory_is_brought_once_and_found_as_the_server_finds_it(
     assert (brought.rows, brought.searches) == (200, 0)
 
 
+def test_another_thread_that_lets_go_of_what_is_in_memory_disturbs_no_search(life: Life) -> None:
+    vectors, asked = life.opened(in_memory=InMemory(200 * DIMENSION)), life.near(3)
+    before = found_in(vectors, asked)
+
+    class LetGo(tuple[str, int]):
+        """A model that is compared while another thread lets go."""
+
+        def __eq__(self, other: object) -> bool:
+            vectors.let_go()
+            return super().__eq__(other)
+
+        __hash__ = tuple.__hash__
+
+    vectors._rows.of = LetGo(vectors._rows.of)
+    assert found_in(vectors, asked) == before
+
+
 def test_what_another_process_stores_replaces_or_removes_is_so_in_memory_too(
     life: Life, monkeypatch: pytest.MonkeyPatch
 ) -> None:
