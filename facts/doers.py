@@ -16,20 +16,9 @@ from domain.facts import About
 from domain.patterns import pattern_of
 from facts.evidence import Sentence, telling_terms
 from language.calendar import DAY_NAMES, MONTH_NAMES
+from language.relations import RELATIONS
 
-#: Words for one relation each; those that may mean another one are in both.
-_RELATIONS = """
-mother mum mom mam mama 妈妈 母亲 老妈 妈 | father dad daddy papa 爸爸 父亲 老爸 爸 | wife 老婆 妻子 媳妇 太太 爱人 媳妇儿
-sister sis 姐姐 妹妹 姐 妹 表姐 表妹 堂姐 堂妹 | brother bro 哥哥 弟弟 哥 弟 表哥 表弟 堂哥 堂弟 大佬 细佬
-husband hubby 老公 丈夫 先生 爱人 老伴 老头子 | daughter 女儿 闺女 姑娘 丫头 | son 儿子 阿仔 小子
-grandmother grandma gran granny nan nana 奶奶 外婆 姥姥 婆婆 | grandfather grandpa grandad 爷爷 外公 姥爷
-aunt auntie 阿姨 姑姑 小姨 姨 姑 | uncle 叔叔 舅舅 叔 舅 伯伯 | niece 外甥女 侄女 | nephew 外甥 侄子
-cousin 表姐 表妹 表哥 表弟 堂姐 堂妹 堂哥 堂弟 | boss manager 老板 领导 上司 | colleague 同事 | neighbour neighbor 邻居
-friend mate 朋友 | flatmate roommate housemate 室友 | teacher 老师 | girlfriend partner 女朋友 女友
-boyfriend partner 男朋友 男友 | mother-in-law 婆婆 岳母 丈母娘 | 公公 岳父 | child kid 孩子 | 师傅 师父 | cat 猫 | dog 狗
-"""
-_GROUPS = tuple(frozenset(group.split()) for group in re.split(r"[|\n]", _RELATIONS) if group.strip())
-_KIN = frozenset().union(*_GROUPS)
+_KIN = frozenset().union(*RELATIONS)
 _KIN_HAN = "|".join(sorted((one for one in _KIN if not one.isascii()), key=len, reverse=True))
 _TOKEN = pattern_of(
     r"(?P<word>[a-z][\w'-]*)"
@@ -140,7 +129,7 @@ def _persons_in(text: str, names: Collection[str]) -> list[_Person]:
 def _relations_of(word: str) -> frozenset[int]:
     """The relations that a word may be: "mum", 二叔."""
     forms = {word} if word.isascii() else {word, word[1:], word[-1:]}
-    return frozenset(at for at, group in enumerate(_GROUPS) if not group.isdisjoint(forms))
+    return frozenset(at for at, group in enumerate(RELATIONS) if not group.isdisjoint(forms))
 
 
 _ENDS_IN_KIN = pattern_of(rf"(?:\b(?:{'|'.join(sorted(one for one in _KIN if one.isascii()))})|{_KIN_HAN})$")
@@ -251,7 +240,7 @@ class Doing:
 
     def _is_called(self, groups: Collection[int]) -> bool:
         """Whether the subject, by name, is called by one of these relations somewhere: "my sister Ann"."""
-        words, name = "|".join(one for at in groups for one in _GROUPS[at]), re.escape(self.subject)
+        words, name = "|".join(one for at in groups for one in RELATIONS[at]), re.escape(self.subject)
         near = rf"(?:{words})[\W叫是]{{0,3}}(?:\w+ )?{name}|{name}\W{{0,3}}(?:is |'s |是)?(?:my |我的?)?(?:{words})"
         return re.search(near, self.said, re.IGNORECASE) is not None
 
@@ -280,7 +269,7 @@ class Doing:
         ):
             return False
         stated = {*_WORD.findall(_plain(self.statement))}
-        words = [one for at in kin[0] for one in _GROUPS[at]]
+        words = [one for at in kin[0] for one in RELATIONS[at]]
         mentioned = any(one in stated if one.isascii() else one in self.statement for one in words)
         return (
             bool(kin[0])

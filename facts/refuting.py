@@ -19,6 +19,7 @@ from facts.cues import is_denial
 from facts.evidence import Sentence, telling_terms
 from language.calendar import MONTH_NAMES
 from language.numbers import ENGLISH_COUNT, ORDINAL, derived_numbers, find_numbers, parse_number
+from language.relations import kin_words
 from language.sentences import split_clauses, split_sentences
 from language.words import terms
 
@@ -66,25 +67,15 @@ _NO_NOUN = frozenset(
     month more less times percent per pounds euros dollars kilos thousand hundred million grand
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 ).union(MONTH_NAMES)
-#: Relations of which one can have only one at a time, or that say who is meant; with the gender that pronouns show.
-_SHE = (
-    "mother|mum|mom|mam|mama|wife|sister|daughter|grandmother|grandma|granny|gran|nana|nan|auntie|aunt|niece|girlfriend"
-)
-_HE = "father|daddy|dad|papa|husband|brother|son|grandfather|grandpa|grandad|uncle|nephew|boyfriend"
-_KIN = rf"{_SHE}|{_HE}|cousin|boss|colleague|neighbou?r|friend|partner"
+#: Whoever is called by a relation; a trade needs more to be somebody.
+_KIN, _KIN_HAN = "|".join(kin_words(han=False)), "|".join(one for one in kin_words(han=True) if len(one) > 1)
 _ROLES = "mate|pal|(?:flat|house|room)mate|landlord|landlady|teacher|coach|doctor|tutor|manager|client"
-_KIN_HAN = (
-    "老婆|妻子|媳妇|老公|丈夫|妈妈|母亲|老妈|爸爸|父亲|老爸|婆婆|公公|岳母|岳父|姐姐|妹妹|哥哥|弟弟|女儿|儿子|外婆|外公|奶奶|爷爷"
-    "|姥姥|姥爷|小姨|舅舅|姑姑|叔叔|女朋友|男朋友|女友|男友|老板|同事|室友|邻居"
-)
-_MY_KIN = (
-    rf"{_KIN_HAN}|丈人|丈母娘|亲家|[爸妈哥姐弟妹爷奶姥姨姑舅叔伯婶嫂婆娃侄]|公(?![园司寓路交里斤共])|闺女|儿子|孩子"
-)
+_MY_KIN = rf"{_KIN_HAN}|丈人|亲家|室友|[爸妈哥姐弟妹爷奶姥姨姑舅叔伯婶嫂婆娃侄]|公(?![园司寓路交里斤共])|孩子"
 #: The subject at the beginning of a clause that is somebody else.
 _OTHER_SUBJECT = pattern_of(
     rf"^\W*(?:(?:and|but|so|because|since|as|well|then|though|although|that|btw|guess what)\W+)*"
     rf"(?:it'?s (?:my )?(?:{_KIN}) (?:who|that)|(?:his|her|their) [a-z]+|(?:he|she)(?:'?s|'d|d|'?ll)?|(?:my|our) (?:\w+ )?(?:{_KIN}|{_ROLES})s?|mum|mom|dad|gran|grandma|grandpa)\b"
-    rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是|对了)?(?:(?:我|咱)(?:们?家?的?)?[大小老二三堂表]?(?:{_MY_KIN})|(?:{_KIN_HAN}))(?!的|[和跟与]我)"
+    rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是|对了)?(?:(?:我|咱)(?:们?家?的?)?[大小老二三堂表]?(?:{_MY_KIN})|(?:{_KIN_HAN}|室友))(?!的|[和跟与]我)"
     rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是)?[他她](?!们|的)"
     rf"|^[他她]们?(?:的|家|公司|单位)|^[男女]的|^[^我咱，]{{0,8}}[那这]个?(?:男的|女的|人|家伙|小子|姑娘)(?!的)|^(?:人家|对方)",
     re.IGNORECASE,
@@ -103,15 +94,14 @@ _SOMEBODY = pattern_of(
     r"|'s (?:\w+ ){0,2}(?:nan|ex|child|children|kid|baby|babies|parent|grandparent|sibling|twin|relative|family"
     r"|flatmate|housemate|roommate|landlord|landlady|tenant|manager|teacher|coach|doctor|dentist|therapist|student|pupil|client|patient"
     r"|guest|man|woman|boy|girl|people|pet|dog|cat|puppy|kitten|horse|pony|rabbit|hamster|parrot|bird|tortoise)s?\b"
-    rf"|{_KIN_HAN}|[堂表大小二三老][哥姐弟妹姨姑舅叔伯婶嫂爷奶]|丈人|丈母娘|爸妈|父母|的[^，。的]{{0,3}}(?:孩子|小孩|宝宝|娃|爹|娘|家人|亲戚|长辈|爱人|对象|伴侣|朋友|同学|老师|医生|教练|房东"
+    rf"|室友|{_KIN_HAN}|[堂表大小二三老][哥姐弟妹姨姑舅叔伯婶嫂爷奶]|丈人|爸妈|父母|的[^，。的]{{0,3}}(?:孩子|小孩|宝宝|娃|爹|娘|家人|亲戚|长辈|爱人|对象|伴侣|朋友|同学|老师|医生|教练|房东"
     r"|客户|学生|上司|领导|经理|[哥姐弟妹姨姑舅叔伯婶嫂爷奶孙侄狗猫兔鸟马])",
     re.IGNORECASE,
 )
 _ANOTHER = pattern_of(r"\b(?:(?:he|she)(?:'?s|'?d|'?ll)?|his|her|him|hers|they(?:'?re|'?ve)?|their|them)\b|[他她它佢]")
 _FEMALE = pattern_of(r"\b(?:she(?:'?s|'?d|'?ll)?|her|hers)\b|她")
 _MALE = pattern_of(r"\b(?:he(?:'?s|'d|'ll)?|his|him)\b|他")
-_SHE_IS = pattern_of(rf"\b(?:{_SHE})\b|老婆|妻子|媳妇|妈|母亲|婆婆|岳母|姐|妹|女儿|外婆|奶奶|姥姥|姨|姑|女友|女朋友")
-_HE_IS = pattern_of(rf"\b(?:{_HE})\b|老公|丈夫|爸|父亲|公公|岳父|哥|弟|儿子|外公|爷|叔|舅|男友|男朋友")
+_A_RELATIVE = pattern_of(rf"\b(?:{_KIN})\b|{'|'.join(kin_words(han=True))}")
 
 
 #: Text that speaks to the program about "the user" was written by somebody else.
@@ -466,8 +456,4 @@ def _mentions_again(clause: str, stated: str) -> bool:
 
 def mentions_kin(text: str) -> bool:
     """Whether a text names a relation, which people call by many words: father, dad, 爸爸, 老爸."""
-    return (
-        _SOMEBODY.search(text.casefold()) is not None
-        or _SHE_IS.search(text) is not None
-        or _HE_IS.search(text) is not None
-    )
+    return any(each.search(text.casefold()) for each in (_SOMEBODY, _A_RELATIVE))

@@ -21,13 +21,13 @@ from typing import Literal
 
 from domain.patterns import pattern_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
+from language.relations import Gender, kin_words
 from language.scripts import STOP_WORDS
 from language.words import latin_names, whole_names
 
 #: How many earlier messages are read, and characters of each.
 _LOOK_BACK, _LONGEST = 5, 2_000
 Kind = Literal["person", "animal", "thing", "place"]
-Gender = Literal["", "f", "m"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,14 +263,8 @@ _MOVES = pattern_of(
 _SENTENCE = pattern_of(
     r"[^.!?。！？\n]+(?:(?:\.(?=\w)|(?<=\bDr)\.|(?<=\bM[rs])\.|(?<=\bMrs)\.)[^.!?。！？\n]*)*[.!?。！？]*"
 )
-_SHE = (
-    "mother|mom|mum|sister|daughter|wife|girlfriend|aunt|grandmother|grandma|granny|niece|fiancée|stepmother"
-    "|mother-in-law|sister-in-law|woman|girl|lady|landlady"
-)
-_HE = (
-    "father|dad|brother|son|husband|boyfriend|uncle|grandfather|grandpa|nephew|fiancé|stepfather|father-in-law"
-    "|brother-in-law|man|guy|boy|landlord"
-)
+_SHE = "|".join([*kin_words("f", han=False), "fiancée|stepmother|sister-in-law|woman|girl|lady|landlady"])
+_HE = "|".join([*kin_words("m", han=False), "fiancé|stepfather|brother-in-law|man|guy|boy|landlord"])
 _EITHER = (
     "partner|cousin|boss|manager|teacher|friend|colleague|coworker|roommate|flatmate|neighbour|neighbor|doctor|dentist"
     "|therapist|coach|kid|child|baby|student|tutor|ex"
@@ -397,23 +391,12 @@ _NO_NAME = (
 )
 
 _HAN = "\u4e00-\u9fff"
-_ZH_SHE = (
-    "妈妈|母亲|老妈|妈|姐姐|妹妹|姐|妹|女儿|闺女|妻子|老婆|媳妇|太太|女朋友|女友|奶奶|外婆|姥姥|阿姨|姑姑|姑妈|小姨"
-    "|姨妈|婆婆|岳母|丈母娘|侄女|外甥女|孙女|闺蜜|女同事|女老师|女孩|女士"
-)
-_ZH_HE = (
-    "爸爸|父亲|老爸|爸|哥哥|弟弟|哥|弟|儿子|丈夫|老公|先生|男朋友|男友|爷爷|外公|姥爷|舅舅|叔叔|伯伯|姑父|姨父|公公"
-    "|岳父|侄子|外甥|孙子|男同事|男老师|男孩"
-)
-_ZH_EITHER = (
-    "老板|领导|老师|同事|同学|室友|邻居|朋友|医生|教练|房东|导师|孩子|宝宝|对象|表姐|表妹|表哥|表弟|堂姐|堂妹|堂哥|堂弟"
-)
+_ZH_SHE = "|".join([*kin_words("f", han=True), "孙女|闺蜜|女同事|女老师|女孩|女士"])
+_ZH_HE = "|".join([*kin_words("m", han=True), "姑父|姨父|孙子|男同事|男老师|男孩"])
+_ZH_EITHER = "老板|领导|老师|同事|同学|室友|邻居|朋友|医生|教练|房东|导师|孩子|宝宝|对象|爱人"
 _ZH_ANIMAL = "小狗|小猫|狗狗|猫咪|狗|猫|兔子|仓鼠|鹦鹉|乌龟|金鱼"
 _ZH_GROUP = "父母|爸妈|爷爷奶奶|外公外婆|孩子们|同事们|朋友们|同学们|邻居们|两个孩子|双胞胎"
-_ZH_GENDER: dict[str, Gender] = {
-    **dict.fromkeys([*_ZH_SHE.split("|"), "表姐", "表妹", "堂姐", "堂妹"], "f"),
-    **dict.fromkeys([*_ZH_HE.split("|"), "表哥", "表弟", "堂哥", "堂弟"], "m"),
-}
+_ZH_GENDER: dict[str, Gender] = {**dict.fromkeys(_ZH_SHE.split("|"), "f"), **dict.fromkeys(_ZH_HE.split("|"), "m")}
 #: What no modifier of a noun has.
 _ZH_NO_MODIFIER = "被把给和跟让叫在是了有送借带去来找见对向为的从"
 _ZH_KIN = pattern_of(
