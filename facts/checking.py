@@ -38,7 +38,7 @@ from facts.evidence import (
 )
 from facts.figures import Figures, correct_figures, wrong_figure
 from facts.refuting import Around, find_fault, governing_clause, is_still_ahead, mentions_kin
-from facts.restating import is_in_first_person, tells_birthday, with_days
+from facts.restating import as_corrected_name, is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
 from language.numbers import asserted_numbers, find_numbers
@@ -47,6 +47,7 @@ from language.scripts import language_of, unspaced_length
 from language.sentences import split_clauses
 from language.times import TimeRange, parse_date, parse_time, range_of, read_times
 from language.words import latin_names, names_in, whole_names
+from storage.facts import find_misnamed
 
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 #: The most facts from one message; a model that finds more is inventing them.
@@ -63,6 +64,8 @@ _UNTIL = Guarded(
     r"\b(?:until|till|by|before) (?:the )?[^,.;]*|(?:^|(?<=[，。；]))[^，。；]*?(?:之?前|为止|截止)(?=[，。；的]|$)",
     any_case=True,
 )
+#: What ends a name, and what else is said of it follows: "Annika, not Annette".
+_BESIDE = pattern_of(r"[,;，、；（(]")
 _ONLY_NAMES = pattern_of(r"(?:the|my|our|that|this) (?:\w+ )?\w+", re.IGNORECASE)
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
@@ -177,9 +180,10 @@ class _Checking:
             self.rejected["forgotten"] += 1 + len(draft.facts)
             return
         name = self._new_id()
-        checked = [self._check_fact(each, name) for each in draft.facts]
+        drafts = [self._as_corrected_name(each) for each in draft.facts]
+        checked = [self._check_fact(each, name) for each in drafts]
         facts = [fact for fact in checked if isinstance(fact, NewFact)]
-        for each, fault in zip(draft.facts, checked, strict=True):
+        for each, fault in zip(drafts, checked, strict=True):
             if isinstance(fault, str) and fault in _WORDING:
                 facts += self._keep_words(each, name, [*self.facts, *facts])
         if facts or not draft.facts:
@@ -201,6 +205,25 @@ class _Checking:
             messages = [source.message.text_id for source in basis.sources]
         rests = tuple(dict.fromkeys(messages))
         self.notes.append(NewNote(name, text, draft.topic, draft.importance, draft.memory_type, rests, draft.private))
+
+    def _as_corrected_name(self, draft: FactDraft) -> FactDraft:
+        """A draft as the name that the person's own words correct, whatever else a model says of who that is."""
+        named = (part for one in (draft.value, draft.subject) for part in (one, *_BESIDE.split(one), *latin_names(one)))
+        given = {one.strip() for one in named} - self._own
+        said = self._window.find_named(draft.messages)
+        sentences = [
+            one.text for each in said if each.spoken_by_person and not each.message.speaker for one in each.sentences
+        ]
+        found = find_misnamed(sentences, given, self._names.known - self._own)
+        if not found:
+            return draft
+        wrong, right = found.wrong, found.right
+        if right not in draft.value and not (wrong in draft.restatement and right in draft.restatement):
+            return draft
+        text = as_corrected_name(wrong, right, denied=found.denied)
+        return replace(
+            draft, restatement=text, subject=right, attribute="name", value=right, about="person", relations=()
+        )
 
     def _check_fact(self, draft: FactDraft, note: str) -> NewFact | str:
         """The fact of a draft, or why there is none."""
