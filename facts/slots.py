@@ -308,7 +308,8 @@ way of talking: tone, talking style, style of talking, how to talk, communicatio
 说话方式, 语气, 交流方式, 沟通方式, 聊天方式
 skill: skills, can | 技能, 会的, 特长
 possession: owns, possessions, has, belonging | 物品, 拥有, 所有物
-routine: habit, habits, daily routine, schedule | 习惯, 日常, 作息
+routine: daily routine, schedule | 日常, 作息
+habit: habits | 习惯
 worry: worries, concern | 担心, 烦恼, 担忧
 project: projects, working on | 项目
 work hours: working hours, office days | 上班时间, 工作时间
@@ -343,7 +344,7 @@ _OF_PARTNER = (
     "living with", "relationship status", "plan", "trip", "in law", "engagement", "wedding", "partner job",
 )  # fmt: skip
 _OF_LIFE = (
-    "health", "medication", "weight", "age", "routine", "diet", "home", "living with", "plan", "partner", "job title",
+    "health", "medication", "weight", "age", "routine", "habit", "diet", "home", "living with", "plan", "partner", "job title",
     "employer", "doctor", "appointment", "treatment", "hobby", "likes", "status",
 )  # fmt: skip
 _DEPENDENTS = {
