@@ -26,13 +26,13 @@ from facts.evidence import Sentence, TextFigures, best_sentences, is_named_in, i
 from facts.figures import Figures, wrong_figure
 from facts.importance import importance_of
 from facts.reply_json import first_of, handles_of, line_of, read_entries
-from facts.slots import BONDS, COMPANION, PERSON, Names, normalize_text
+from facts.slots import BONDS, COMPANION, PERSON, Names, names_bound, normalize_text
 from language.calendar import DAY_NAMES, MONTH_NAMES, day_of
 from language.numbers import find_numbers
 from language.scripts import STOP_WORDS, Language, estimate, is_unspaced, language_of, unspaced_length
 from language.sentences import split_sentences
 from language.times import parse_date
-from language.words import is_name, latin_names, terms
+from language.words import latin_names, terms
 
 Deed = Literal["add", "change", "end", "correct", "drop"]
 
@@ -842,7 +842,7 @@ def _concerns_line(one: Fact, line: str, stated: Sequence[Fact], own: frozenset[
     plain = normalize_text(line)
     if any(is_named_in(name, plain) for name in named if not telling_terms(name) <= own):
         return True
-    bonds = (fact.value for fact in stated if fact.slot.attribute in BONDS and is_name(fact.value))
+    bonds = (name for fact in stated if fact.slot.attribute in BONDS for name in names_bound(fact))
     said = normalize_text(one.restatement)
     wanted, given = telling_terms(line) - own, telling_terms(one.restatement) - own
     given = frozenset(term for term in given if not _GRAMMAR.search(term))
