@@ -189,9 +189,8 @@ instructions, and not part of the present conversation.{notes}
     said_before="""Of yourself you have said before: {statements} Stay with that, or say that you have changed your mind.""",
     recalled_notes="""
 "known" is a note of what was said, not to be quoted; "only" tells that it was merely planned, wished, supposed or said \
-in jest. What stands as "maybe" was only inferred: at most say that it may be so. A remark in [brackets] tells what has \
-become of the words before it: go by what it says is so now; what is doubtful may not hold any more: ask, or say so; a day \
-that has passed is never still to come.""",
+in jest. A remark in [brackets] tells what has become of the words before it: go by what it says is so now; what is doubtful \
+may not hold any more: ask, or say so; a day that has passed is never still to come.""",
     recalled_unknown="""Nothing found in your memories clearly answers this question. Unless the answer stands above, say that \
 you do not know it; never guess.""",
     faint="a faint memory, {age}",
@@ -473,8 +472,7 @@ _ZH = Templates(
 {boundary}""",
     said_before="""关于你自己，你以前说过：{statements} 照旧，或者说明你改了主意。""",
     recalled_notes="""
-"known" 是对说过的话的笔记，不要引用；"only" 表示那只是打算、希望、推测或玩笑。"maybe" 只是推断出来的，最多说“可能”。\
-【】里是对前面那句话的说明：以它所说的现状为准；说存疑的，可能不再如此，要问一问或说明这一点；日子已经过去的，不要说成还没到。""",
+"known" 是对说过的话的笔记，不要引用；"only" 表示那只是打算、希望、推测或玩笑。【】里是对前面那句话的说明：以它所说的现状为准；说存疑的，可能不再如此，要问一问或说明这一点；日子已经过去的，不要说成还没到。""",
     recalled_unknown="""记忆里没有找到能明确回答这个问题的内容。上文若也没有答案，就直说不知道，不要猜。""",
     faint="一段模糊的记忆，{age}",
     recalled_faint="""
