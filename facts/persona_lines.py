@@ -639,7 +639,8 @@ _PART = pattern_of(
 )
 #: What says that an old line, or what has ended, is no longer so.
 _FORMERLY = pattern_of(
-    r"\b(?:formerly|previously|used to(?: be)?|was set for|until|up to|before|earlier|originally|since|then)\b"
+    r"\b(?:formerly|previously|used to(?: be)?|was set for|until|up to|before|earlier|originally|since|then"
+    r"|(?:that|this|its|the|whose) (?:day|date|time) (?:has|is|had|was) (?:now )?(?:passed|past|gone|over))\b"
     r"|原来|原先|原本|原定|原为|以前|之前|此前|先前|从前|曾经?|直到|为止|截至|截止|以来|现为|改为|不再成立|(?<=[\d年月日号])[前后]",
     re.IGNORECASE,
 )
@@ -664,9 +665,14 @@ _LIGHT_HAN = frozenset("住在打算计划想要工作上班养叫做名目前�
 _EMPTY = (
     frozenset(
         "的了是在有和与于不就也着过被把从到为年月日号岁约生至起止自共对这那他她它们其之由向给让管跟同及或并又再只都个"
+        "以所因此而且则却该时等吗呢吧啊呀么"
     )
     | _LIGHT_HAN
 )
+
+
+#: Pairs of characters that only join others or point to a time, though one of the two may mean something elsewhere.
+_LIGHT_PAIRS = frozenset("日子 时候 过去 已经 于是 虽然 尽管 然后 然而 期间 当天 当时 如今 关于 有关 另外 事情".split())  # noqa: SIM905
 
 
 class _Words:
@@ -706,7 +712,7 @@ class _Words:
 
 
 def _neutral_terms() -> frozenset[str]:
-    return telling_terms(" ".join((*MONTH_NAMES, *DAY_NAMES, _LIGHT)))
+    return telling_terms(" ".join((*MONTH_NAMES, *DAY_NAMES, _LIGHT))) | _LIGHT_PAIRS
 
 
 #: What shows that two names may change places, and what joins two whose order says nothing.
