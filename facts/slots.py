@@ -332,8 +332,7 @@ way of talking: tone, talking style, style of talking, how to talk, communicatio
 说话方式, 语气, 交流方式, 沟通方式, 聊天方式
 skill: skills, can | 技能, 会的, 特长
 possession: owns, possessions, has, belonging | 物品, 拥有, 所有物
-routine: daily routine, schedule | 日常, 作息
-habit: habits | 习惯
+routine: habit, habits, daily routine, schedule | 习惯, 日常, 作息
 worry: worries, concern | 担心, 烦恼, 担忧
 project: projects, working on | 项目
 work hours: working hours, office days | 上班时间, 工作时间
@@ -361,14 +360,14 @@ def _form_of(plain: str) -> tuple[str, bool] | None:
 
 _OF_HOME = (
     "rent", "living with", "commute", "gym", "gym days", "neighbour", "doctor", "wifi", "address", "landlord", "flatmate",
-    "routine", "school",
+    "school",
 )  # fmt: skip
 _OF_WORK = ("salary", "boss", "colleague", "commute", "work hours", "job title", "project", "team", "office")
 _OF_PARTNER = (
     "living with", "relationship status", "plan", "trip", "in law", "engagement", "wedding", "partner job",
 )  # fmt: skip
 _OF_LIFE = (
-    "health", "medication", "weight", "age", "routine", "habit", "diet", "home", "living with", "plan", "partner", "job title",
+    "health", "medication", "weight", "age", "routine", "diet", "home", "living with", "plan", "partner", "job title",
     "employer", "doctor", "appointment", "treatment", "hobby", "likes", "status",
 )  # fmt: skip
 _DEPENDENTS = {

@@ -358,12 +358,12 @@ def test_a_doubt_of_the_model_has_as_its_cause_what_is_said_of_somebody_whom_the
 
 
 @pytest.mark.parametrize(
-    ("attribute", "smokes"), [("habit", "Mara smokes half a pack a day."), ("习惯", "陈默一天半包烟")]
+    ("attribute", "says"), [("routine", "Mara gives Pickle her fluids."), ("习惯", "陈默一天半包烟")]
 )
 def test_a_habit_that_hangs_on_no_home_is_not_doubted_for_a_move_and_ends_with_a_death(
-    attribute: str, smokes: str
+    attribute: str, says: str
 ) -> None:
-    habit = new_fact("habit", attribute, smokes, "2025-03-01T20:00:01+00:00", text=smokes, single=False)
+    habit = new_fact("habit", attribute, says, "2025-03-01T20:00:01+00:00", text=says, single=False)
     assert arrived([LEEDS, habit], [YORK])["habit"].doubtful_since == ""
     died = new_fact("died", "death", "2025-11-09", "2025-11-16T21:00:00+00:00", start="2025-11-09")
     assert not arrived([habit], [died])["habit"].current
