@@ -719,3 +719,15 @@ def test_the_prompt_says_so_where_nothing_is_known_of_what_was_asked(language, m
     ]
     assert said in prompts[0]
     assert said not in prompts[1]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_prompts_of_a_window_stay_short_and_say_how_a_name_is_corrected_and_a_single_day_written(language):
+    templates = TEMPLATES[language]
+    told = {
+        "en": ("A wrong name put right", 'of one day "start" alone', "no relation added"),
+        "zh": ("更正名字", '一天的只写 "start"', "不加关系"),
+    }
+    assert all(one in templates.notes for one in told[language])
+    asked = (templates.notes, templates.settled, templates.verify, templates.still_open, templates.compare)
+    assert sum(map(estimate, asked)) <= 1_170
