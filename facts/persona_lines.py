@@ -698,13 +698,14 @@ class _Words:
                 yield character
 
     def is_qualified(self, term: str, part: str, olds: Iterable[str]) -> bool:
-        """Whether a missing term only qualifies a word of it, as one of the old lines does: the left knee."""
-        words = _LATIN_WORD.findall(normalize_text(part))
-        return any(
-            term in telling_terms(one) and bool(of := telling_terms(word)) and of <= self._terms
-            for one, word in pairwise(words)
-            if any(f"{one} {word}" in normalize_text(old) for old in olds)
-        )
+        """Whether a missing term only qualifies a word of it, as in an old line: the left knee, Osprey Energy."""
+        for one, word in pairwise(_LATIN_WORD.findall(part)):
+            whole = one[0].isupper() and word[0].isupper() and term in telling_terms(word)
+            of = telling_terms(one if whole else word) if whole or term in telling_terms(one) else None
+            said = normalize_text(f"{one} {word}")
+            if of and of <= self._terms and any(said in normalize_text(old) for old in olds):
+                return True
+        return False
 
     def _has_pair(self, pair: str) -> bool:
         beside_light = not _EMPTY.isdisjoint(pair) and all(one in self._plain or one in _EMPTY for one in pair)

@@ -857,6 +857,15 @@ def test_lines_that_are_merged_keep_the_word_that_one_of_them_has_for_what_both_
     assert edited(other, on=grounds(()), persona=persona, evidence=evidence)[1] == ["unsupported"]
 
 
+def test_lines_that_are_merged_keep_a_whole_name_that_one_of_them_has() -> None:
+    works, leads = "Mara is a data analyst at Osprey Energy.", "Osprey makes Mara team lead."
+    merged = "Mara is team lead at Osprey Energy; data analyst at Osprey Energy."
+    on = grounds((), concerned={}, overruled={})
+    assert after(deed("change", [1, 2], merged), on=on, lines=[works, leads]) == ([merged], [])
+    wrong = merged.replace("lead at Osprey Energy", "lead at Osprey Insurance")
+    assert after(deed("change", [1, 2], wrong), on=on, lines=[works, leads])[1] == ["unsupported"]
+
+
 def after(
     *deeds: dict[str, object], on: Grounds, lines: Sequence[str], importance: int = 5
 ) -> tuple[list[str], list[str]]:
