@@ -122,7 +122,7 @@ def find_misnamed(sentences: Iterable[str], given: Iterable[str], known: Iterabl
     if not any(map(_MISTAKEN.search, said)):
         return None
     known = {part for name in known for part in (name, *name.split()) if is_name(part)}
-    found = {name for name in given if is_name(name)} - known
+    found = {name for name in given if is_name(name)}
     pairs = [
         (wrong, right, words)
         for right in found
@@ -132,7 +132,7 @@ def find_misnamed(sentences: Iterable[str], given: Iterable[str], known: Iterabl
         and _is_named(wrong, words)
         and _is_named(right, words)
     ]
-    if len(pairs) != 1:
+    if len(pairs) != 1:  # a right name that is known is like itself, too
         return None
     ((wrong, right, words),) = pairs
     calls_wrong = [*_NOT.finditer(words)]
