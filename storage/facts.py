@@ -119,9 +119,10 @@ def find_misnamed(sentences: Iterable[str], given: Iterable[str], known: Iterabl
     That is among the ``given`` ones and is no name of anybody known, or there may be two people.
     """
     said = [*sentences]
-    if not any(map(_MISTAKEN.search, said)):
+    every = " ".join(said)
+    if not _MISTAKEN.search(every):
         return None
-    known = {part for name in known for part in (name, *name.split()) if is_name(part)}
+    known = {part for name in known for part in (name, *name.split()) if part in every and is_name(part)}
     found = {name for name in given if is_name(name)}
     pairs = [
         (wrong, right, words)
