@@ -123,7 +123,7 @@ def find_misnamed(sentences: Iterable[str], given: Iterable[str], known: Iterabl
     if not _MISTAKEN.search(every):
         return None
     known = {part for name in known for part in (name, *name.split()) if part in every and is_name(part)}
-    found = {name for name in given if is_name(name)}
+    found = {name for name in given if is_name(name)} - known
     pairs = [
         (wrong, right, words)
         for right in found
@@ -133,7 +133,7 @@ def find_misnamed(sentences: Iterable[str], given: Iterable[str], known: Iterabl
         and _is_named(wrong, words)
         and _is_named(right, words)
     ]
-    if len(pairs) != 1:  # a right name that is known is like itself, too
+    if len(pairs) != 1:
         return None
     ((wrong, right, words),) = pairs
     calls_wrong = [*_NOT.finditer(words)]

@@ -15,6 +15,11 @@ _ROWS = (
      "        drafts = [self._as_corrected_name(each) for each in draft.facts]\n", "        drafts = [*draft.facts]\n",
      "tests/jobs/test_verification.py::test_a_name_is_corrected_by_the_words_though_a_model_says_more_than_these"
      "_but_not_by_a_pasted_text"),
+    ("a name that is known is the right one", "storage/facts.py",
+     "    found = {name for name in given if is_name(name)} - known\n",
+     "    found = {name for name in given if is_name(name)}\n",
+     "tests/storage/test_facts.py::test_words_correct_a_name_where_they_name_both_and_a_mistake"
+     "_and_nobody_has_the_right_one"),
     ("a name is corrected by the one that is called wrong", "storage/facts.py",
      "    if not _MISTAKEN.search(words) or any(", "    if not _MISTAKEN.search(words) or not any(",
      "tests/storage/test_facts.py::test_words_correct_a_name_where_they_name_both_and_a_mistake"

@@ -49,7 +49,7 @@ def test_only_a_name_that_a_correction_calls_wrong_is_replaced_everywhere(
 def test_words_correct_a_name_where_they_name_both_and_a_mistake_and_nobody_has_the_right_one(
     said: str, found: bool
 ) -> None:
-    sentences, given = said.split(". "), ["Annika", "Gareth", "林筱"]
+    sentences, given = said.split(". "), ["Annika", "Annette", "Gareth", "林筱", "林晓"]
     wrong, right = ("林晓", "林筱") if "林" in said else ("Annette", "Annika")
     misnamed = find_misnamed(sentences, given, ["Annette", "林晓"])
     assert (misnamed and (misnamed.wrong, misnamed.right)) == ((wrong, right) if found else None)
