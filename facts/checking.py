@@ -292,13 +292,12 @@ class _Checking:
     def _locate(self, quotes: Sequence[QuoteDraft], handles: Sequence[int], text: str) -> tuple[Quote, ...]:
         """Where the quoted words stand, at most one passage of each message; without any, the best sentence."""
         named = self._window.find_named(handles)
-        found: dict[str, Quote] = {}
+        found: list[Quote] = []
         for quote in quotes:
             chosen = self._window.find_named((quote.message,)) or named
-            place = locate_quote(quote.words, [source.message for source in chosen], text)
-            if place and place.message not in found:
-                found[place.message] = place
-        return tuple(found.values()) or self._window.best_quote(telling_terms(text), named)
+            if place := locate_quote(quote.words, [source.message for source in chosen], text):
+                found.append(place)
+        return tuple(dict.fromkeys(found)) or self._window.best_quote(telling_terms(text), named)
 
     # --- one claim
 
@@ -431,7 +430,8 @@ class _Checking:
             return fault, claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
-        best = best_sentences(wanted, own) or best
+        parts = _quoted_sentences(claim.quotes, sources, parts=True) if quoted else ()
+        best = best_sentences(wanted, own) or best_sentences(wanted, (), parts) or best
         if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):
             return "", "stated"
         denied = is_denial(claim.text)
@@ -620,17 +620,24 @@ def _stance_in(attribute: str, basis: _Basis) -> Stance:
     return "stated" if ahead and tells_birthday(basis.claim.text) else basis.claim.stance
 
 
-def _quoted_sentences(quotes: Iterable[Quote], sources: Iterable[Source]) -> tuple[Sentence, ...]:
-    """The sentences of the person with some quoted words; what these only name, "the leeds job", says nothing of it."""
+def _quoted_sentences(
+    quotes: Iterable[Quote], sources: Iterable[Source], *, parts: bool = False
+) -> tuple[Sentence, ...]:
+    """The sentences of the person with some quoted words, or the ``parts`` of them that these words are in.
+
+    What they only name, "the leeds job", says nothing of it.
+    """
     quotes = [*quotes]
     telling = [one for one in quotes if one.role == "user" and not _ONLY_NAMES.fullmatch(one.words)] or quotes
-    spans = {quote.message: (quote.start, quote.end) for quote in telling}
-    found = []
+    found: dict[tuple[int, int], Sentence] = {}
     for source in sources:
-        if source.spoken_by_person and source.message.text_id in spans:
-            start, end = spans[source.message.text_id]
-            found += [each for each in source.sentences if each.span[0] < end and start < each.span[1]]
-    return tuple(found)
+        spans = [(one.start, one.end) for one in telling if one.message == source.message.text_id]
+        for each in source.sentences if source.spoken_by_person else ():
+            within = [(start, end) for start, end in spans if each.span[0] < end and start < each.span[1]]
+            if within:
+                start, end = min(within)[0], max(end for _, end in within)
+                found[source.place, each.span[0]] = each.part(start, end) if parts else each
+    return tuple(found.values())
 
 
 def _is_answered(source: Source, sources: Sequence[Source]) -> bool:

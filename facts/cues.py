@@ -132,6 +132,11 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     return "planned" if _PLANNED.search(sentence) else "stated"
 
 
+def supposes(text: str) -> bool:
+    """Whether a text begins a supposition that may govern what follows it."""
+    return _GOVERNS.search(text.casefold().replace("’", "'")) is not None
+
+
 #: A supposition with what follows from it in one clause, before one with a subject or a turn: 要是下雨就不去，我在家呢.
 _WHOLE_CONDITION = pattern_of(
     r"(?:如果|要是|假如|假设|倘若)[^，；。\s]*就[^，；。\s]*"

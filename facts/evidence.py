@@ -32,6 +32,7 @@ from facts.cues import (
     is_question,
     is_unreal,
     stance_of,
+    supposes,
     takes_back,
     words_of_staying,
 )
@@ -42,7 +43,7 @@ from language.forget_requests import detect_forget_request, rounds_spoken_of
 from language.numbers import asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
 from language.references import people_named
 from language.scripts import Language, is_unspaced, language_of
-from language.sentences import sentence_spans, split_clauses
+from language.sentences import CLAUSE, sentence_spans, split_clauses
 from language.times import TimeExpression, TimeRange, clock_times, possible_ranges, read_times, without_times
 from language.words import terms
 
@@ -59,6 +60,20 @@ class Sentence:
         self.before = before
         self.following = following
         self._confirmed = confirmed
+
+    def part(self, start: int, end: int) -> Sentence:
+        """Its clauses between two places of the message, with a supposition before them that may govern them."""
+        start, end = max(0, start - self.span[0]), min(len(self.text), end - self.span[0])
+        bounds = [(0, 0), *(each.span() for each in CLAUSE.finditer(self.text)), (len(self.text), len(self.text))]
+        first = max(behind for _, behind in bounds if behind <= start)
+        last = min(at for at, _ in bounds if at >= end)
+        if supposes(self.text[:first]):
+            first = 0
+        if (first, last) == (0, len(self.text)):
+            return self
+        text = self.text[first:last]
+        before, after = f"{self.before} {self.text[:first]}", f"{self.text[last:]} {self.following}"
+        return Sentence(text.strip(), before, after, self._confirmed, (self.span[0] + first, self.span[0] + last))
 
     @cached_property
     def terms(self) -> frozenset[str]:
