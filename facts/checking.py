@@ -37,7 +37,7 @@ from facts.evidence import (
     weakest_stance,
 )
 from facts.figures import Figures, correct_figures, wrong_figure
-from facts.refuting import Around, find_fault, governing_clause, is_still_ahead, mentions_kin
+from facts.refuting import Around, find_fault, find_refusal, governing_clause, is_still_ahead, mentions_kin
 from facts.restating import is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
@@ -79,7 +79,8 @@ _ASKING = pattern_of(r"\bask(?:s|ed|ing)?\b|(?<![访学顾疑])问(?!题)", re.I
 _A_ROLE = pattern_of("班主任|主任|老师|医生|大夫|护士|房东|老板|领导|经理|教练|师傅|邻居|同事|室友|同学|客户")
 #: A place as people type it: 去Toronto.
 _LATIN_PLACE = pattern_of(r"[去在到飞从回] ?(?P<name>[A-Z][A-Za-z]+)")
-_OF_A_STREET = ("Street", "Road", "Avenue", "Lane", "Drive", "Square")
+#: Words of a name that may have been said in another form, or left out.
+_OF_A_NAME = ("Street", "Road", "Avenue", "Lane", "Drive", "Square", "Dr", "Mr", "Mrs", "Ms", "Prof")
 #: Characters of a single day: 2026-11-21.
 _DAY = 10
 
@@ -317,6 +318,8 @@ class _Checking:
             sources = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))
         if not sources:
             return "question"
+        if self._only_companion_says(claim, sources):
+            return "companion's words"
         if is_in_first_person(claim.text):
             return "pronoun"
         answered = () if claim.about == "companion" else self._window.find_answered(sources)
@@ -342,6 +345,14 @@ class _Checking:
         asks_person = any(not before and not rest.startswith(("'s", "’s", "的")) for before, _, rest in rests)
         own = (source.text for source in sources if not source.spoken_by_person)
         return asks_person and not any(map(_ASKING.search, own))
+
+    def _only_companion_says(self, claim: _Claim, sources: Sequence[Source]) -> bool:
+        """Whether all that is quoted for a claim about somebody else are words of the companion nobody agreed to."""
+        if claim.about == "companion" or not (claim.draft and claim.draft.quotes):
+            return False
+        agreed = {one.place - 1 for one in sources if one.is_agreement}
+        said = {one.message.text_id for one in sources if one.place in agreed}
+        return all(one.role == "assistant" and one.message not in said for one in claim.quotes)
 
     def _are_pasted(self, quotes: Sequence[Quote], sources: Sequence[Source]) -> bool:
         """Whether all that is quoted of these messages is in what their speaker only passed on."""
@@ -425,6 +436,8 @@ class _Checking:
         words = [quote.words for quote in claim.quotes]
         fault = find_fault(claim.text, claim.about, others, tops, self._around, words)
         if not fault and claim.about != "companion":
+            fault = find_refusal(claim.text, _quoted_sentences(claim.quotes, sources, parts=True) if quoted else ())
+        if not fault and claim.about != "companion":
             fault = self._find_doubt(claim, tops, sources)
         if fault:
             return fault, claim.stance
@@ -434,8 +447,7 @@ class _Checking:
         best = best_sentences(wanted, own) or best_sentences(wanted, (), parts) or best
         if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):
             return "", "stated"
-        denied = is_denial(claim.text)
-        return "", weakest_stance(wanted, best, of_companion=of_companion, denied=denied)
+        return "", weakest_stance(wanted, best, of_companion=of_companion, denied=is_denial(claim.text))
 
     def _find_doubt(self, claim: _Claim, evidence: Sequence[Sentence], sources: Sequence[Source]) -> str:
         """Whether it is still ahead, was put right, or is done by somebody else; "" if no rule knows."""
@@ -648,8 +660,8 @@ def _is_answered(source: Source, sources: Sequence[Source]) -> bool:
 
 
 def _names_of(claim: _Claim) -> Iterator[str]:
-    """Every name that a claim asserts, in either script; the "Street" behind one may have been said as "st"."""
-    yield from (name for name in names_in(claim.text) if name not in _OF_A_STREET)
+    """Every name that a claim asserts, in either script; a "Street" or a "Dr" may have been said as "st" or "doctor"."""
+    yield from (name for name in names_in(claim.text) if name not in _OF_A_NAME)
     if claim.draft is None:
         return
     yield from latin_names(claim.value) if " " in claim.value or unspaced_length(claim.value) else ()
@@ -658,7 +670,7 @@ def _names_of(claim: _Claim) -> Iterator[str]:
             owner = name.partition("的")[0]
             parts = [owner] if unspaced_length(name) else [each.removesuffix("'s") for each in name.split()]
             yield from (
-                each for each in parts if each not in _OF_A_STREET and (each[:1].isupper() or not each.isascii())
+                each for each in parts if each not in _OF_A_NAME and (each[:1].isupper() or not each.isascii())
             )
 
 

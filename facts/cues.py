@@ -19,7 +19,7 @@ _TEXTS_CACHED = 1_024
 # --- asking
 
 _TAG = pattern_of(
-    r",\s*(?:right|ok|okay|did i say|you know|would you|will you|could you|can you|isn't it|don't you think|remember|eh|huh"
+    r",\s*(?:right|ok|okay|did i (?:say|tell you|mention)|have i (?:said|told you|mentioned)|you know|would you|will you|could you|can you|isn't it|don't you think|remember|eh|huh"
     r"|promise|i think|aren't i|haven't i|do you remember)\s*\?+$"
     r"|(?:行吗|好吗|可以吗|行不行|好不好|可以不|对吧|是吧|对吗|是吗|怎么样|知道吗|你说呢|好吧|行吧)\s*[?？]+$",
     re.IGNORECASE,
@@ -93,7 +93,7 @@ _WISHED = Guarded(
 _PLANNED = Guarded(
     "thinking |plan|intend|considering|going to|gonna|will|'ll|打算|计划|准备|考虑|想",
     r"\b(?:thinking (?:of|about)\b|plan(?:s|ning)? (?:to|on|for)\b|intend(?:s|ing)? to\b|considering\b|gonna\b|i(?:'m| am) going to\b"
-    r"|we(?:'re| are) going to\b|i(?:'ll| will)\b(?! call you)|we(?:'ll| will)\b)"
+    r"|we(?:'re| are) going to\b|i(?:'ll| will)\b(?! call you\b| have you know\b)|we(?:'ll| will)\b)"
     r"|打算|计划|准备去|准备要|想带|想去|考虑|想跟|想和|想在",
 )
 
@@ -133,7 +133,7 @@ def stance_of(sentence: str, following: str = "") -> Stance:
 
 
 def supposes(text: str) -> bool:
-    """Whether a text begins a supposition that may govern what follows it."""
+    """Whether a clause is a supposition, which governs the next one."""
     return _GOVERNS.search(text.casefold().replace("’", "'")) is not None
 
 
@@ -332,10 +332,19 @@ _AGREES = pattern_of(
 )
 
 
-def is_agreement(text: str) -> bool:
-    """Whether a text agrees with the previous message.
+#: An answer that repeats the verb of its question: 还在成都吗？ 在呢.
+_REPEATS = pattern_of(r"^\W*(?:还|都|早|已经)?(?P<verb>[\u4e00-\u9fff]{1,2}?)(?:[了过着]|的)?[呢啊呀嘛哦]?(?=$|[，。！,.!~～\s])")
+
+
+def is_agreement(text: str, question: str = "") -> bool:
+    """Whether a text agrees with the previous message, if that is a ``question`` also by its verb.
 
     >>> is_agreement("Yes, every morning."), is_agreement("对，就是那只"), is_agreement("Yes, but not now")
     (True, True, False)
+    >>> is_agreement("在呢，年底回来", "闺女还在成都吗？"), is_agreement("没呢", "闺女没在成都吗？")
+    (True, False)
     """
-    return _AGREES.match(text) is not None
+    if _AGREES.match(text):
+        return True
+    said = _REPEATS.match(text) if is_question(question) and not asks_openly(question) else None
+    return said is not None and said["verb"] in question and not is_denial(said[0])

@@ -49,7 +49,7 @@ from language.words import terms
 
 
 class Sentence:
-    """A sentence between its neighbours, with cached properties; ``confirmed``: a question that was answered yes.
+    """A sentence between its neighbours, with cached properties; ``confirmed``: no question, or one answered with yes.
 
     ``span`` is its place in the message.
     """
@@ -67,13 +67,15 @@ class Sentence:
         bounds = [(0, 0), *(each.span() for each in CLAUSE.finditer(self.text)), (len(self.text), len(self.text))]
         first = max(behind for _, behind in bounds if behind <= start)
         last = min(at for at, _ in bounds if at >= end)
-        if supposes(self.text[:first]):
-            first = 0
+        before = max((behind for at, behind in bounds if at < first and behind < first), default=0)
+        if supposes(self.text[before:first]):
+            first = before
         if (first, last) == (0, len(self.text)):
             return self
         text = self.text[first:last]
         before, after = f"{self.before} {self.text[:first]}", f"{self.text[last:]} {self.following}"
-        return Sentence(text.strip(), before, after, self._confirmed, (self.span[0] + first, self.span[0] + last))
+        told = self._confirmed or not self.asks  # 在呢 may be a question or an answer
+        return Sentence(text.strip(), before, after, told, (self.span[0] + first, self.span[0] + last))
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -341,7 +343,7 @@ _COUNTS_DAYS = Guarded(
     rf"|\b{_A_WEEKDAY} (?:before|after) (?!last\b)|\b{_A_WEEKDAY}s ago\b"
     r"|\bago (?:tomorrow|yesterday|on|last|next|this)\b|\b(?:month|year)s? from today\b"
     r"|\b(?:days?|we?e?ks?|fortnight) (?:on |from |this |next )?(?:today|tomorrow|tmrw?|tomoz)\b"
-    r"|\b(?:days?|weeks?|months?) old\b|[天周]大|第[\d一二三四五六七八九十]+天"
+    r"|\b(?:days?|we?e?ks?|mo(?:nth)?s?) old\b|[天周]大|第[\d一二三四五六七八九十]+天"
     r"|\bday (?:one|two|three|four|five|six|seven|eight|nine|ten|\d+)\b"
     rf"|\b(?:today|tomorrow|tmrw?|tomoz|{_A_WEEKDAY}) (?:week|fortnight)\b"
     rf"|\b(?:(?:first|last) weekend (?:of|in)|(?:back|home) the {_A_WEEKDAY})\b"
@@ -433,8 +435,10 @@ def _bare_hours(plain: str) -> Iterator[time]:
 class Source:
     """One message as evidence: its words without quotations, with cached properties."""
 
-    def __init__(self, message: Message, place: int, in_window: bool, barred: bool, confirmed: bool) -> None:
+    def __init__(self, message: Message, place: int, in_window: bool, barred: bool, agrees: bool, confirmed: bool) -> None:
         self.message = message
+        #: Whether the person begins by agreeing to what the companion said before; whether they do so to this one.
+        self.is_agreement = agrees
         self._confirmed = confirmed
         self.place = place
         self.in_window = in_window
@@ -507,11 +511,6 @@ class Source:
         return begins_with_no(self.text)
 
     @cached_property
-    def is_agreement(self) -> bool:
-        """Whether the person begins by agreeing."""
-        return self.spoken_by_person and is_agreement(self.text.strip())
-
-    @cached_property
     def said(self) -> date:
         """The day on which it was said."""
         return day_of(self.message.timestamp) or date.min.replace(year=1970)
@@ -538,13 +537,10 @@ class SpokenWindow:
     def __init__(self, window: Sequence[Message], before: Sequence[Message], names: Names) -> None:
         messages = (*before, *window)
         barred = _find_barred(messages)
-        confirmed = [
-            one.role == "assistant" and after.role == "user" and is_agreement(after.words.strip())
-            for one, after in pairwise(messages)
-        ]
+        agrees = [False, *(_agrees(after, one) for one, after in pairwise(messages)), False]
         self._sources = [
-            Source(message, place, place >= len(before), message.text_id in barred, yes)
-            for place, (message, yes) in enumerate(zip(messages, [*confirmed, False], strict=True))
+            Source(message, place, place >= len(before), message.text_id in barred, agrees[place], agrees[place + 1])
+            for place, message in enumerate(messages)
         ]
         self._first = len(before)
         known = [*names.person, *names.companion, *names.known, *(message.speaker for message in messages)]
@@ -898,6 +894,13 @@ def is_named_in(name: str, text: str) -> bool:
 def _joins_word(edge: str, neighbour: str) -> bool:
     """Whether a letter and its neighbour belong to one word; characters of scripts without spaces never do."""
     return bool(neighbour) and neighbour.isalnum() and not is_unspaced(edge) and not is_unspaced(neighbour)
+
+
+def _agrees(after: Message, one: Message) -> bool:
+    """Whether the person begins a message by agreeing with the one before it."""
+    asked = sentence_spans(one.words)[-1:] if one.role == "assistant" else ()
+    question = one.words[slice(*asked[0])] if asked else ""
+    return after.role == "user" and is_agreement(own_words(after.words).strip(), question)
 
 
 def _is_user(source: Source) -> bool:

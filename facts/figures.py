@@ -265,22 +265,34 @@ def correct_figures(
     if wrong == "date" and not own.own_days:  # a date that only the model added costs only itself
         right = [(one.start(), one.end(), "") for one in DATE_ASIDE.finditer(text)]
     if len(right) != 1:
-        return text, "" if wrong == "number" and not _is_mistaken(text, figures, elsewhere) else wrong
+        open_to = (wrong == "number" and not _is_mistaken(text, figures, elsewhere)) or (
+            wrong == "date" and _is_put_together(times, figures)
+        )
+        return text, "" if open_to else wrong
     start, end, words = right[0]
     corrected = text[:start] + words + text[end:]
     return (corrected, "") if not wrong_figure(corrected, figures) else (text, wrong)
 
 
+def _is_put_together(times: Iterable[TimeExpression], figures: Figures) -> bool:
+    """Whether the numbers of each date are said, its day and its month apart: 4月16、17两天."""
+    days = [(one.kind, one.possible[0].first) for one in times if one.kind in ("date", "day", "day of month")]
+    return bool(days) and all(
+        (kind == "day of month" or figures.holds_month(day.month))
+        and (figures.holds_day(0, day.day) or str(day.day) in figures.numbers)
+        for kind, day in days
+    )
+
+
 def _is_mistaken(text: str, figures: Figures, elsewhere: AbstractSet[str]) -> bool:
-    """Whether a number of a text was said of something else, has the digits of another one, or counts the same."""
+    """Whether a number of a text was said of something else, or has the digits of another one."""
     digits = {_digits_of(one) for one in figures.numbers if len(one) > 1}
     for forms in asserted_numbers(text):
         if not figures.bears_number(forms) and (
             not elsewhere.isdisjoint(forms) or any(_digits_of(one) in digits for one in forms if len(one) > 1)
         ):
             return True
-    counted = {found[found.lastgroup or 0] for found in _COUNTED.finditer(text)}
-    return any(found[found.lastgroup or 0] in counted for found in _COUNTED.finditer(figures.text))
+    return False
 
 
 def _digits_of(number: str) -> tuple[str, ...]:
@@ -288,11 +300,6 @@ def _digits_of(number: str) -> tuple[str, ...]:
     return tuple(sorted(number.strip("0.")))
 
 
-#: What is counted by a number before it.
-_COUNTED = pattern_of(
-    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|\w+ty))[ -]?(?P<noun>[a-z]{3,}?)s?\b"
-    r"|[\d一二两三四五六七八九十百千万](?P<han>[\u4e00-\u9fff])|(?P<money>[£$€¥])(?=\d)"
-)
 #: A date between commas or brackets.
 DATE_ASIDE = pattern_of(
     r"\s?[(（](?:on )?(?:\d{4}-\d\d-\d\d|(?:\d{4}年)?\d{1,2}月\d{1,2}日)[)）]|, \d{4}-\d\d-\d\d,(?= )"

@@ -197,6 +197,51 @@ def find_fault(
     return "subject" if alone else ""
 
 
+#: Somebody else's opinion, an offer that was refused, what was so before it changed; and a statement that says as much.
+_THINKS = pattern_of(
+    r"(?<!\bi )(?<!\bwe )\b(?:thinks?|reckons?|figures?|believes?|swears|(?:is|was|'s) convinced)\b"
+    r"|(?<![我咱])(?:觉得|认为|非说|以为|一口咬定)"
+)
+_LEAVES_OPEN = pattern_of(
+    r"\b(?:think|thought|reckon|believ|sa(?:y|id)|tell|told|claim|accord|opinion|view|fear|afraid|worr|predict|expect|feel|felt"
+    r"|suspect|convinc|guess|hop(?:e|ing)|want|wish|suggest|advi[cs]|offer|ask|invit|propos|consider|may|might|could|would"
+    r"|should|declin|refus|turn|cancel|reject|against|instead)\w*"
+    r"|觉得|认为|[说称想让劝提问邀请求怕嫌]|以为|看来|估计|怀疑|担心|猜|建议|希望|拒|取消|推迟|反对|犹豫|考虑|退回",
+    re.IGNORECASE,
+)
+_REFUSED = pattern_of(
+    r"^(?:but |and |so |i said |the answer is )*(?:(?:i|we|he|she|they) (?:do|did|does|have|has|would|will|am|is|are|was|wo|ca)(?: not|n't|nt)"
+    r"(?: (?:be|have|yet))?\W*$|(?:i'?m|he's|she's|they're|we're) not\W*$|no,? thank|(?:he|she|they) (?:says?|said) (?:no|dont|don't|not to)\b"
+    r"|(?:(?:i|we|he|she) )?turned (?:it|that|him|her|them)? ?down"
+    r"|(?:(?:i|we|they|he|she) )?ha(?:ve|s)(?:n't|nt| not) (?:told|said|asked|done|decided|signed|booked|sent|agreed|sold|bought|paid)\b)"
+    r"|^(?!.*(.)[不没]\1)[^，。不没未]{0,8}[没不未](?:有|肯|想|敢)?(?:答应|同意|让|乐意|愿意|松口|接受|理|干|去|借|转|戒|买|卖|收|给|下手|要|想好|定|签|辞|换|动|告诉|跟[他她它][提说])"
+    r"[^，。]{0,6}$|想得美|没谱"
+)
+
+
+def find_refusal(statement: str, parts: Sequence[Sentence]) -> str:
+    """What the clauses with the quoted words, or the next one, say against a statement; "" if no rule knows.
+
+    ``parts`` are these clauses. It is somebody else's opinion, or was offered and refused.
+    """
+    if not parts or is_denial(statement) or _LEAVES_OPEN.search(statement):
+        return ""
+    said = [split_clauses(_plain(each.text)) for each in parts]
+    wanted = telling_terms(statement)
+    if all(_is_opinion(wanted, clauses) for clauses in said):
+        return "opinion"
+    following = split_clauses(_plain(parts[-1].following))[:1]
+    refused = any(_REFUSED.search(each) for each in (*said[-1][-1:], *following))
+    return "polarity" if refused and len(parts) == 1 else ""
+
+
+def _is_opinion(wanted: frozenset[str], clauses: Sequence[str]) -> bool:
+    """Whether the clause that says most of a statement is what somebody else thinks."""
+    best = max(clauses, key=lambda each: len(wanted & telling_terms(each)), default="")
+    thinks = _THINKS.search(best)
+    return thinks is not None and not wanted.isdisjoint(telling_terms(best[thinks.end() :]))
+
+
 #: What says of another tells as much of the speaker: "seven minutes quicker than me", 比我大两岁.
 _THAN_THE_SPEAKER = pattern_of(r"\b(?:than|as) (?:me|i|us|mine)\b|[比跟和]我(?!们?[爸妈哥姐弟妹])", re.IGNORECASE)
 #: What was so once, in words, and what shows that a statement says so.
@@ -283,6 +328,7 @@ _MAY_CORRECT = pattern_of(
     r"\bno,?\b|\bnot\b|mean|sorry|wait|make|scratch|correction|oops|rather|hang on|不|错|口误|更正"
 )
 _NOT_THIS = pattern_of(r"(?:\bnot|不是) ?(?:the |on |at |in )?[£$€]?$")
+_UNITS = frozenset("年月日号点分岁块元斤个")
 _AS_FAR, _NEAR = 150, 80
 
 
@@ -290,9 +336,11 @@ def _corrections_in(plain: str) -> Iterator[tuple[frozenset[str], frozenset[str]
     """The numbers in a text that are put right, wrong and right: "400 euro … no wait, 450", 是145不是155."""
     found = ((each.start(), each.end(), find_numbers(each[0])) for each in _A_NUMBER.finditer(plain))
     numbers = [each for each in found if each[2]]
-    for (start, end, one), (begin, _, other) in pairwise(numbers):
+    for (start, end, one), (begin, behind, other) in pairwise(numbers):
         between = plain[end:begin]
         if len(between) > _AS_FAR or not one.isdisjoint(other):
+            continue
+        if _UNITS.issuperset(units := {plain[end : end + 1], plain[behind : behind + 1]}) and len(units) > 1:
             continue
         if _RATHER.search(between):
             yield one, other
