@@ -333,7 +333,9 @@ _AGREES = pattern_of(
 
 
 #: An answer that repeats the verb of its question: 还在成都吗？ 在呢.
-_REPEATS = pattern_of(r"^\W*(?:还|都|早|已经)?(?P<verb>[\u4e00-\u9fff]{1,2}?)(?:[了过着]|的)?[呢啊呀嘛哦]?(?=$|[，。！,.!~～\s])")
+_REPEATS = pattern_of(
+    r"^\W*(?:还|都|早|已经)?(?P<verb>[\u4e00-\u9fff]{1,2}?)(?:[了过着]|的)?[呢啊呀嘛哦]?(?=$|[，。！,.!~～\s])"
+)
 
 
 def is_agreement(text: str, question: str = "") -> bool:

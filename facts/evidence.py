@@ -67,9 +67,9 @@ class Sentence:
         bounds = [(0, 0), *(each.span() for each in CLAUSE.finditer(self.text)), (len(self.text), len(self.text))]
         first = max(behind for _, behind in bounds if behind <= start)
         last = min(at for at, _ in bounds if at >= end)
-        before = max((behind for at, behind in bounds if at < first and behind < first), default=0)
-        if supposes(self.text[before:first]):
-            first = before
+        clause = max((behind for _, behind in bounds if behind < first), default=0)
+        if supposes(self.text[clause:first]):
+            first = clause
         if (first, last) == (0, len(self.text)):
             return self
         text = self.text[first:last]
@@ -435,9 +435,11 @@ def _bare_hours(plain: str) -> Iterator[time]:
 class Source:
     """One message as evidence: its words without quotations, with cached properties."""
 
-    def __init__(self, message: Message, place: int, in_window: bool, barred: bool, agrees: bool, confirmed: bool) -> None:
+    def __init__(
+        self, message: Message, place: int, *, in_window: bool, barred: bool, agrees: bool, confirmed: bool
+    ) -> None:
+        """``agrees``: the person begins by agreeing with the message before, ``confirmed``: with this one."""
         self.message = message
-        #: Whether the person begins by agreeing to what the companion said before; whether they do so to this one.
         self.is_agreement = agrees
         self._confirmed = confirmed
         self.place = place
@@ -537,9 +539,16 @@ class SpokenWindow:
     def __init__(self, window: Sequence[Message], before: Sequence[Message], names: Names) -> None:
         messages = (*before, *window)
         barred = _find_barred(messages)
-        agrees = [False, *(_agrees(after, one) for one, after in pairwise(messages)), False]
+        agrees = [*find_agreements(messages), False]
         self._sources = [
-            Source(message, place, place >= len(before), message.text_id in barred, agrees[place], agrees[place + 1])
+            Source(
+                message,
+                place,
+                in_window=place >= len(before),
+                barred=message.text_id in barred,
+                agrees=agrees[place],
+                confirmed=agrees[place + 1],
+            )
             for place, message in enumerate(messages)
         ]
         self._first = len(before)
@@ -896,11 +905,14 @@ def _joins_word(edge: str, neighbour: str) -> bool:
     return bool(neighbour) and neighbour.isalnum() and not is_unspaced(edge) and not is_unspaced(neighbour)
 
 
-def _agrees(after: Message, one: Message) -> bool:
-    """Whether the person begins a message by agreeing with the one before it."""
-    asked = sentence_spans(one.words)[-1:] if one.role == "assistant" else ()
-    question = one.words[slice(*asked[0])] if asked else ""
-    return after.role == "user" and is_agreement(own_words(after.words).strip(), question)
+def find_agreements(messages: Sequence[Message]) -> list[bool]:
+    """Of each message, whether the person begins it by agreeing with the one before."""
+    found = []
+    for before, one in pairwise((None, *messages)):
+        asked = sentence_spans(before.words)[-1:] if before and before.role == "assistant" else ()
+        question = before.words[slice(*asked[0])] if before and asked else ""
+        found.append(one is not None and one.role == "user" and is_agreement(own_words(one.words).strip(), question))
+    return found
 
 
 def _is_user(source: Source) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from datetime import date, time
@@ -31,7 +32,7 @@ _UNITS = (2, 7, 12, 24, 52, 60, 500, 1000)
 #: A whole number below this is not taken as worked out: any two numbers give one.
 _HARD_TO_GUESS = 13
 _A_NUMBER = pattern_of(r"\d+(?:\.\d+)?")
-_LONG_NUMBER, _MOST_WORKED_WITH = 10, 12
+_LONG_NUMBER, _MOST_WORKED_WITH, _FEW = 10, 12, 2
 #: The most days of a vague range: a week, a few weeks ago. Longer ones are months and seasons.
 _VAGUE, _VAGUE_MONTH = 9, 34
 #: A written date means the same day whenever it was said.
@@ -264,35 +265,44 @@ def correct_figures(
             return text, wrong  # in another unit it is another number
     if wrong == "date" and not own.own_days:  # a date that only the model added costs only itself
         right = [(one.start(), one.end(), "") for one in DATE_ASIDE.finditer(text)]
-    if len(right) != 1:
-        open_to = (wrong == "number" and not _is_mistaken(text, figures, elsewhere)) or (
-            wrong == "date" and _is_put_together(times, figures)
-        )
-        return text, "" if open_to else wrong
-    start, end, words = right[0]
-    corrected = text[:start] + words + text[end:]
-    return (corrected, "") if not wrong_figure(corrected, figures) else (text, wrong)
+    if len(right) == 1:
+        start, end, words = right[0]
+        corrected = text[:start] + words + text[end:]
+        if not wrong_figure(corrected, figures):
+            return corrected, ""
+    left_open = _is_put_together(times, figures) if wrong == "date" else not _is_mistaken(text, figures, elsewhere)
+    return text, "" if left_open and wrong != "time" else wrong
 
 
 def _is_put_together(times: Iterable[TimeExpression], figures: Figures) -> bool:
-    """Whether the numbers of each date are said, its day and its month apart: 4月16、17两天."""
+    """Whether the numbers of each date are said, its day, its month and its year apart: 4月16、17两天."""
     days = [(one.kind, one.possible[0].first) for one in times if one.kind in ("date", "day", "day of month")]
-    return bool(days) and all(
-        (kind == "day of month" or figures.holds_month(day.month))
-        and (figures.holds_day(0, day.day) or str(day.day) in figures.numbers)
-        for kind, day in days
+    years = figures.years_of_birth
+    return (
+        bool(days)
+        and not figures.lunar
+        and all(
+            (kind == "day of month" or figures.holds_month(day.month))
+            and (kind != "date" or day.year in years or figures.bears_number({str(day.year)}))
+            and (figures.holds_day(0, day.day) or str(day.day) in figures.numbers)
+            for kind, day in days
+        )
     )
 
 
 def _is_mistaken(text: str, figures: Figures, elsewhere: AbstractSet[str]) -> bool:
-    """Whether a number of a text was said of something else, or has the digits of another one."""
+    """Whether a number of a text was said of something else, has the digits of another, or counts the same."""
     digits = {_digits_of(one) for one in figures.numbers if len(one) > 1}
     for forms in asserted_numbers(text):
         if not figures.bears_number(forms) and (
             not elsewhere.isdisjoint(forms) or any(_digits_of(one) in digits for one in forms if len(one) > 1)
         ):
             return True
-    return False
+    # Of several numbers it may be worked out.
+    said = Counter(found[found.lastgroup or 0] for found in _COUNTED.finditer(figures.text))
+    most = 1 if len(asserted_numbers(figures.text)) > _FEW else _FEW
+    counted = (found[found.lastgroup or 0] for found in _COUNTED.finditer(text))
+    return any(0 < said[each] <= most and (most > 1 or each in "£$€¥") for each in counted)
 
 
 def _digits_of(number: str) -> tuple[str, ...]:
@@ -300,6 +310,11 @@ def _digits_of(number: str) -> tuple[str, ...]:
     return tuple(sorted(number.strip("0.")))
 
 
+#: What is counted by a number before it.
+_COUNTED = pattern_of(
+    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|\w+ty))[ -]?(?P<noun>[a-z]{3,}?)s?\b"
+    r"|[\d一二两三四五六七八九十百千万](?P<han>[\u4e00-\u9fff])(?<!个)|(?P<money>[£$€¥])(?=\d)"
+)
 #: A date between commas or brackets.
 DATE_ASIDE = pattern_of(
     r"\s?[(（](?:on )?(?:\d{4}-\d\d-\d\d|(?:\d{4}年)?\d{1,2}月\d{1,2}日)[)）]|, \d{4}-\d\d-\d\d,(?= )"

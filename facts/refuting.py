@@ -51,6 +51,8 @@ _STORY = Guarded(
 _AWAKE = pattern_of(
     r"\b(?:woke|wake|waking|awake|finally|actually|in real life)\b|醒|现实|真的|终于|所以", re.IGNORECASE
 )
+#: What is so now is no part of a dream told before it.
+_IS_SO = pattern_of(r"\b(?:is|are|am|has|have|says|lives|wants|works)\b|\w['’](?:s|m|re|ve)\b|现在|目前|一直|平时")
 _ALMOST = Guarded(
     "almost|nearly|差点|险些",
     r"\b(?:almost|nearly) (?:(?:got|get|had|took|went|made|did|was|were|came|bought|gave)\b(?P<rest>[^,.;!?]*)|(?P<word>[a-z]+))|(?:差点儿?|险些)(?:没|就|要)?(?P<han>[^，。！？]{2,6})",
@@ -94,7 +96,7 @@ _SOMEBODY = pattern_of(
     r"|'s (?:\w+ ){0,2}(?:nan|ex|child|children|kid|baby|babies|parent|grandparent|sibling|twin|relative|family"
     r"|flatmate|housemate|roommate|landlord|landlady|tenant|manager|teacher|coach|doctor|dentist|therapist|student|pupil|client|patient"
     r"|guest|man|woman|boy|girl|people|pet|dog|cat|puppy|kitten|horse|pony|rabbit|hamster|parrot|bird|tortoise)s?\b"
-    rf"|室友|{_KIN_HAN}|[堂表大小二三老][哥姐弟妹姨姑舅叔伯婶嫂爷奶]|丈人|爸妈|父母|的[^，。的]{{0,3}}(?:孩子|小孩|宝宝|娃|爹|娘|家人|亲戚|长辈|爱人|对象|伴侣|朋友|同学|老师|医生|教练|房东"
+    rf"|室友|客人|顾客|客户|乘客|病人|{_KIN_HAN}|[堂表大小二三老][哥姐弟妹姨姑舅叔伯婶嫂爷奶]|丈人|爸妈|父母|的[^，。的]{{0,3}}(?:孩子|小孩|宝宝|娃|爹|娘|家人|亲戚|长辈|爱人|对象|伴侣|朋友|同学|老师|医生|教练|房东"
     r"|客户|学生|上司|领导|经理|[哥姐弟妹姨姑舅叔伯婶嫂爷奶孙侄狗猫兔鸟马])",
     re.IGNORECASE,
 )
@@ -202,6 +204,7 @@ _THINKS = pattern_of(
     r"(?<!\bi )(?<!\bwe )\b(?:thinks?|reckons?|figures?|believes?|swears|(?:is|was|'s) convinced)\b"
     r"|(?<![我咱])(?:觉得|认为|非说|以为|一口咬定)"
 )
+_BECAUSE = pattern_of(r"\b(?:because|cos|cause|since|when|after)\b|因为")
 _LEAVES_OPEN = pattern_of(
     r"\b(?:think|thought|reckon|believ|sa(?:y|id)|tell|told|claim|accord|opinion|view|fear|afraid|worr|predict|expect|feel|felt"
     r"|suspect|convinc|guess|hop(?:e|ing)|want|wish|suggest|advi[cs]|offer|ask|invit|propos|consider|may|might|could|would"
@@ -239,7 +242,8 @@ def _is_opinion(wanted: frozenset[str], clauses: Sequence[str]) -> bool:
     """Whether the clause that says most of a statement is what somebody else thinks."""
     best = max(clauses, key=lambda each: len(wanted & telling_terms(each)), default="")
     thinks = _THINKS.search(best)
-    return thinks is not None and not wanted.isdisjoint(telling_terms(best[thinks.end() :]))
+    thought = _BECAUSE.split(best[thinks.end() :])[0] if thinks else ""
+    return not wanted.isdisjoint(telling_terms(thought))
 
 
 #: What says of another tells as much of the speaker: "seven minutes quicker than me", 比我大两岁.
@@ -317,7 +321,7 @@ def is_still_ahead(statement: str, evidence: Sequence[Sentence], quoted: Sequenc
 
 
 _A_NUMBER = pattern_of(
-    rf"\d(?:[\d,.:]*\d)?|[零一二两三四五六七八九十百千万]{{1,8}}|\b(?:{ENGLISH_COUNT.replace('?P<count>', '?:')}|{ORDINAL})\b"
+    rf"\d(?:[\d,.:]*\d)?|(?<![周期拜])[零一二两三四五六七八九十百千万]{{1,8}}|\b(?:{ENGLISH_COUNT.replace('?P<count>', '?:')}|{ORDINAL})\b"
 )
 #: What takes back the number before it, and what is not the number behind it.
 _RATHER = pattern_of(
@@ -360,7 +364,7 @@ def _is_story(statement: str, evidence: Sentence) -> bool:
     tale = _TALE.search(upto)
     if _STORY.search(clause) or (tale and not _AWAKE.search(upto, tale.end())):
         return True
-    return bool(_TALE.search(before)) and not _AWAKE.search(before + upto)
+    return bool(_TALE.search(before)) and not _AWAKE.search(before + upto) and not _IS_SO.search(clause)
 
 
 def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
