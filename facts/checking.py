@@ -444,6 +444,7 @@ class _Checking:
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         parts = _quoted_sentences(claim.quotes, sources, parts=True) if quoted else ()
+        parts = tuple(each for each in parts if not each.asks) or parts  # "The shop? I left it last month."
         best = best_sentences(wanted, own) or best_sentences(wanted, (), parts) or best
         if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):
             return "", "stated"

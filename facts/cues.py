@@ -98,6 +98,8 @@ _PLANNED = Guarded(
 )
 
 
+#: So few characters beside a laugh say nothing.
+_HARDLY_A_WORD = 3
 #: How much, not what somebody wants: "it hurts so much I want to scream", 难受得想哭.
 _SO_MUCH = Guarded(
     "want to|wanna|想",
@@ -109,8 +111,8 @@ _SO_MUCH = Guarded(
 #: What supposes nothing though its words often do: a request, what somebody had said they would do, and how old one who
 #: is dead would be.
 _SUPPOSES_NOTHING = Guarded(
-    "you|would|'d|在世|还在|还活着|可能",
-    r"(?:怎么|不)可能|\b(?:will|would|could|can) you\b(?=.*\b(?:me|us)\b)"
+    "you|would|'d|if |在世|还在|还活着|可能",
+    r"(?:怎么|不)可能|\bif (?:you (?:can believe|ask me|know what i mean|must know)|i'?m (?:being )?honest|i (?:remember|recall)|that makes (?:any )?sense|memory serves)\b|\b(?:will|would|could|can) you\b(?=.*\b(?:me|us)\b)"
     r"|(?<=\bsaid )(?:that )?\w+(?:'d| would)\b|(?<=\bpromised )(?:that )?\w+(?:'d| would)\b|(?<=\btold \w\w )(?:that )?\w+(?:'d| would)\b"
     r"|\bwould(?: have|'ve) (?:been|turned) (?=\d|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|a hundred)"
     r"|(?:要是|如果|假如)?[^，。？]{0,8}?(?:还在世?|在世|还活着)(?:的话)?(?=[，,]?[^。？]{0,10}?[\d一二三四五六七八九十]+周?(?:岁|了))",
@@ -122,7 +124,7 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     sentence = _SUPPOSES_NOTHING.sub(" ", _SO_MUCH.sub(" ", sentence.casefold().replace("’", "'")))
     following = following.casefold()
     laughs = _LAUGHS.search(following) or _JOKED.search(following)
-    only_laughs = laughs is not None and len(following) - len(laughs[0]) < 6
+    only_laughs = laughs is not None and len(following) - len(laughs[0]) < _HARDLY_A_WORD
     if only_laughs or _JOKED.search(sentence) or _LAUGHS.search(sentence):
         return "joked"
     if _SUPPOSED.search(sentence):
@@ -134,7 +136,7 @@ def stance_of(sentence: str, following: str = "") -> Stance:
 
 def supposes(text: str) -> bool:
     """Whether a clause is a supposition, which governs the next one."""
-    return _GOVERNS.search(text.casefold().replace("’", "'")) is not None
+    return _GOVERNS.search(_SUPPOSES_NOTHING.sub(" ", text.casefold().replace("’", "'"))) is not None
 
 
 #: A supposition with what follows from it in one clause, before one with a subject or a turn: 要是下雨就不去，我在家呢.

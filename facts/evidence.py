@@ -410,7 +410,7 @@ _IN_MINUTES = Guarded(
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
 _BARE_HOUR = pattern_of(
-    rf"(?:\b(?:(?P<half>half)|at|from|till?|until|to|by|before|after|around) |(?<=\d-))"
+    rf"(?:\b(?:(?P<half>half)|at|from|till?|until|to|by|before|after|around|between) |(?<=\d-))"
     rf"(?P<hour>{_HOUR})(?:[.:](?P<minute>[0-5]\d)"
     r"| (?P<words>fifteen|(?:twenty|thirty|forty|fifty)(?:[ -]five)?)(?! (?:to|past)\b))?(?!\d|[\w.]\w)"
     rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till?|until|-) ?(?:{_HOUR}|half)\b)"

@@ -275,19 +275,10 @@ def correct_figures(
 
 
 def _is_put_together(times: Iterable[TimeExpression], figures: Figures) -> bool:
-    """Whether the numbers of each date are said, its day, its month and its year apart: 4月16、17两天."""
-    days = [(one.kind, one.possible[0].first) for one in times if one.kind in ("date", "day", "day of month")]
-    years = figures.years_of_birth
-    return (
-        bool(days)
-        and not figures.lunar
-        and all(
-            (kind == "day of month" or figures.holds_month(day.month))
-            and (kind != "date" or day.year in years or figures.bears_number({str(day.year)}))
-            and (figures.holds_day(0, day.day) or str(day.day) in figures.numbers)
-            for kind, day in days
-        )
-    )
+    """Whether dates may be put together of what is said, as far as their years are said: 4月16、17两天."""
+    years = {one.possible[0].first.year for one in times if one.kind == "date"}
+    known = figures.years_of_birth | figures.years_since
+    return not figures.lunar and all(year in known or figures.bears_number({str(year)}) for year in years)
 
 
 def _is_mistaken(text: str, figures: Figures, elsewhere: AbstractSet[str]) -> bool:

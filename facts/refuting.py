@@ -83,7 +83,7 @@ _OTHER_SUBJECT = pattern_of(
     re.IGNORECASE,
 )
 _FIRST_PERSON = pattern_of(
-    r"\b(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|me|us|myself|mine)\b"
+    r"\b(?:i|i'?m|i'?ve|i'?d|i'll|we|we're|we've|we'll|me|us|myself|mine)\b"
     rf"|(?<=[^，。自\s])(?<!^可惜)(?<!^[但就]是)(?<!^不过)(?<!^而且)(?<!^因为)(?<!^所以)[我咱](?!们?家?的?(?:{_MY_KIN})|们?的)"
 )
 #: The speaker, alone or with others, not as the owner of a relation.
@@ -313,7 +313,8 @@ _PARTLY_DONE = pattern_of(
 
 def is_still_ahead(statement: str, evidence: Sequence[Sentence], quoted: Sequence[str], *, ahead: bool) -> bool:
     """Whether a statement tells as done what is only wanted or planned, or, with ``ahead``, what has its day to come."""
-    if not _DONE.search(statement.casefold()) or is_denial(statement):
+    plain = statement.casefold()
+    if not _DONE.search(plain) or _STILL_AHEAD.search(plain) or is_denial(statement):
         return False
     clauses = [_plain(_whole_clause(statement, each.text, quoted)) for each in evidence]
     done = any(map(_PARTLY_DONE.search, (*clauses, *map(_plain, quoted))))
