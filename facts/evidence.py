@@ -808,7 +808,7 @@ def _is_so_of_another(wanted: frozenset[str], denied: Sentence) -> bool:
 #: What is denied stands right behind the denial; in English only what somebody is not doing is sure to be.
 _DENIED = pattern_of(
     r"(?<![要差了好是对能可行])(?:没有?|不|别)(?:[让给用能会敢想要肯再太是被去来跟和]|怎么){0,2}([\u4e00-\u9fff]{2})"
-    r"|(?:n['’]t|\bnot|\b(?:is|are|was)nt) ([a-z]+ing)\b"
+    r"|(?:n['’]t|\bnot|\b(?:is|are|was)nt) ([a-z]+ing)\b|\bnot (?:an? |the )?([a-z]{4,})(?=\W*$|[,.;!?]| b4\b| before\b)"
 )
 
 

@@ -27,6 +27,8 @@ _COUNTED_NAMES = Guarded(
     r"(?<=[\u4e00-\u9fff])(?:[两三]个?人|俩)|\b(?:two|three)\b(?= [A-Z]\w+s\b)"
     r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)",
 )
+#: Several weekdays in one word: 周二四.
+_WEEKDAYS = pattern_of(r"(?:周|星期|礼拜)[一二三四五六日天、和]{2,6}")
 #: By how much one unit may differ from another.
 _UNITS = (2, 7, 12, 24, 52, 60, 500, 1000)
 #: A whole number below this is not taken as worked out: any two numbers give one.
@@ -134,7 +136,10 @@ class Figures:
 
     def holds_weekday(self, number: int) -> bool:
         """Whether a day that they may refer to is such a weekday."""
-        return any(each.first.weekday() == number for each in self._each_day() if each.first == each.last)
+        if any(each.first.weekday() == number for each in self._each_day() if each.first == each.last):
+            return True
+        listed = (found[0] for found in _WEEKDAYS.finditer(self.text))
+        return any("一二三四五六日"[number] in each.replace("天", "日") for each in listed)
 
     def _each_day(self) -> Iterator[TimeRange]:
         """The days that they may refer to; a text is read when those before it were not enough."""
@@ -276,9 +281,18 @@ def correct_figures(
 
 def _is_put_together(times: Iterable[TimeExpression], figures: Figures) -> bool:
     """Whether dates may be put together of what is said, as far as their years are said: 4月16、17两天."""
-    years = {one.possible[0].first.year for one in times if one.kind == "date"}
-    known = figures.years_of_birth | figures.years_since
-    return not figures.lunar and all(year in known or figures.bears_number({str(year)}) for year in years)
+    days = [(one.kind, one.possible[0].first) for one in times if one.kind in ("date", "day", "day of month")]
+    years = figures.years_of_birth | figures.years_since
+    return (
+        bool(days)
+        and not figures.lunar
+        and all(
+            (kind == "day of month" or figures.holds_month(day.month) or str(day.month) in figures.numbers)
+            and (kind != "date" or day.year in years or figures.bears_number({str(day.year)}))
+            and (figures.holds_day(0, day.day) or str(day.day) in figures.numbers)
+            for kind, day in days
+        )
+    )
 
 
 def _is_mistaken(text: str, figures: Figures, elsewhere: AbstractSet[str]) -> bool:

@@ -83,7 +83,7 @@ _OTHER_SUBJECT = pattern_of(
     re.IGNORECASE,
 )
 _FIRST_PERSON = pattern_of(
-    r"\b(?:i|i'?m|i'?ve|i'?d|i'll|we|we're|we've|we'll|me|us|myself|mine)\b"
+    r"\b(?:i|i'm|i've|i'?d|i'll|we|we're|we've|we'll|me|us|myself|mine)\b"
     rf"|(?<=[^，。自\s])(?<!^可惜)(?<!^[但就]是)(?<!^不过)(?<!^而且)(?<!^因为)(?<!^所以)[我咱](?!们?家?的?(?:{_MY_KIN})|们?的)"
 )
 #: The speaker, alone or with others, not as the owner of a relation.
@@ -189,13 +189,17 @@ def find_fault(
         return "number"
     if any(_is_bygone(statement, each, quoted, around) for each in evidence):
         return "polarity"
+    if _is_bygone_number(statement, sentences) or _is_of_other_label(statement, sentences):
+        return "polarity"
     of_another = (
         about == "person"
         and not any(map(_THAN_THE_SPEAKER.search, sentences))
         and all(_is_of_another(statement, governing_clause(statement, one, quoted), around) for one in sentences)
     )
     # A place is nobody else: "my sister moved, flat's in Leeds" is not of the person's flat.
-    alone = of_another and all(re.search(rf"\b(?:in|near) {re.escape(name)}(?!\w|['’]s)", statement) for name in others)
+    alone = of_another and all(
+        re.search(rf"\b(?:in|near|to|at|from) {re.escape(name)}(?!\w|['’]s)", statement) for name in others
+    )
     return "subject" if alone else ""
 
 
@@ -214,12 +218,22 @@ _LEAVES_OPEN = pattern_of(
 )
 _REFUSED = pattern_of(
     r"^(?:but |and |so |i said |the answer is )*(?:(?:i|we|he|she|they) (?:do|did|does|have|has|would|will|am|is|are|was|wo|ca)(?: not|n't|nt)"
-    r"(?: (?:be|have|yet))?\W*$|(?:i'?m|he's|she's|they're|we're) not\W*$|no,? thank|(?:he|she|they) (?:says?|said) (?:no|dont|don't|not to)\b"
+    r"(?: (?:be|have|yet))?\W*$|(?:i'?m|he's|she's|they're|we're) not\W*$|no,? thank|i said no\b|(?:nah|nope)?,? ?not (?:me|for me)\W*$|nah\W*$|(?:he|she|they) (?:says?|said) (?:no|dont|don't|not to)\b"
     r"|(?:(?:i|we|he|she) )?turned (?:it|that|him|her|them)? ?down"
     r"|(?:(?:i|we|they|he|she) )?ha(?:ve|s)(?:n't|nt| not) (?:told|said|asked|done|decided|signed|booked|sent|agreed|sold|bought|paid)\b)"
     r"|^(?!.*(.)[不没]\1)[^，。不没未]{0,8}[没不未](?:有|肯|想|敢)?(?:答应|同意|让|乐意|愿意|松口|接受|理|干|去|借|转|戒|买|卖|收|给|下手|要|想好|定|签|辞|换|动|告诉|跟[他她它][提说])"
     r"[^，。]{0,6}$|想得美|没谱"
 )
+#: What was meant to be and came otherwise.
+_MEANT = pattern_of(
+    r"\b(?:i|we)(?: was| were) (?:gonna|going to|meant to|supposed to|planning)\b|(?:本来|原本)(?:是)?(?:[想要说]|打算|准备|计划)"
+)
+#: That what was told is not believed.
+_DISBELIEVED = pattern_of(
+    r"\b(?:rubbish|nonsense|bollocks|bullshit|yeah,? right|as if|i don'?t (?:believe|buy) (?:it|that|a word))\b"
+    r"|骗鬼|瞎扯|胡扯|扯淡|[乱亂][讲講说說]|鬼才信|谁信|不信|哪来的|才怪|胡说"
+)
+_SOON = 2
 
 
 def find_refusal(statement: str, parts: Sequence[Sentence]) -> str:
@@ -233,14 +247,22 @@ def find_refusal(statement: str, parts: Sequence[Sentence]) -> str:
     wanted = telling_terms(statement)
     if all(_is_opinion(wanted, clauses) for clauses in said):
         return "opinion"
-    following = split_clauses(_plain(parts[-1].following))[:1]
-    refused = any(_REFUSED.search(each) for each in (*said[-1][-1:], *following))
-    return "polarity" if refused and len(parts) == 1 else ""
+    if all(_MEANT.search(_best_of(wanted, clauses)) for clauses in said):
+        return "polarity"
+    following = split_clauses(_plain(parts[-1].following))[:_SOON]
+    refused = any(_REFUSED.search(each) for each in (*said[-1][-1:], *following[:1]))
+    return "polarity" if (refused and len(parts) == 1) or any(map(_DISBELIEVED.search, following)) else ""
+
+
+def _best_of(wanted: frozenset[str], clauses: Sequence[str]) -> str:
+    """The clause that shares most with a statement; "" if none shares anything."""
+    best = max(clauses, key=lambda each: len(wanted & telling_terms(each)), default="")
+    return best if wanted & telling_terms(best) else ""
 
 
 def _is_opinion(wanted: frozenset[str], clauses: Sequence[str]) -> bool:
     """Whether the clause that says most of a statement is what somebody else thinks."""
-    best = max(clauses, key=lambda each: len(wanted & telling_terms(each)), default="")
+    best = _best_of(wanted, clauses)
     thinks = _THINKS.search(best)
     thought = _BECAUSE.split(best[thinks.end() :])[0] if thinks else ""
     return not wanted.isdisjoint(telling_terms(thought))
@@ -271,7 +293,7 @@ def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around
     if not found or _OF_THE_PAST.search(statement) or is_denial(clause) or is_denial(statement):
         return False
     wanted, once = telling_terms(statement), telling_terms(clause)
-    if not wanted.issuperset(telling_terms(found["deed"] or "")):
+    if wanted.isdisjoint(once) or not wanted.issuperset(telling_terms(found["deed"] or "")):
         return False
     beside = split_sentences(f"{sentence.before} {_with_next(sentence.text, around)}")
     for other in (one for part in beside for one in split_clauses(part)):
@@ -280,6 +302,23 @@ def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around
         if again or shared - once:
             return False
     return True
+
+
+#: A number that was so before another: "down from 7.9", 原来八千二; what shows that a statement says so.
+_ONCE = pattern_of(
+    r"\b(?:(?:down|up|moved) from|(?<!i )(?<!he )(?<!she )was (?:on |at |the |for )?|used to be|it was (?:gonna|going to) be|before it was|instead of) ?[£$€]?"
+    r"(?P<number>\d[\d,.]*|[a-z]+(?:[ -][a-z]+)?)|(?:本来|原本|原来|起初|以前)(?:是|要|说|讲|媒人讲|开价)?[^，。\d]{0,6}?(?P<han>\d[\d,.]*万?|[一二两三四五六七八九十百千万]+)"
+)
+
+
+def _is_bygone_number(statement: str, sentences: Sequence[str]) -> bool:
+    """Whether the only number that a statement has of its sentences was so before another: "6.8, down from 7.9"."""
+    if _OF_THE_PAST.search(statement) or not (stated := find_numbers(statement)):
+        return False
+    said = _plain(" ".join(sentences))
+    once = frozenset().union(*(find_numbers(each["number"] or each["han"]) for each in _ONCE.finditer(said)))
+    now = find_numbers(_ONCE.sub(" ", said))
+    return bool(now) and not stated.isdisjoint(once - now) and stated.isdisjoint(now - once)
 
 
 #: The characters behind a sentence in which what it says may be taken back.
@@ -302,8 +341,8 @@ _DONE = pattern_of(
 )
 _STILL_AHEAD = pattern_of(
     r"\b(?:going to|gonna|will|wo?n'?t|til|till|until|then (?:i'm |we're )?\w+ing|next (?:week|month|year)|tomorrow|tmrw|thinking (?:of|about)"
-    r"|plan\w*|want(?:s|ing)? (?:to|me|us)|hop(?:e|es|ing) to|might|may|maybe|not yet|ha[vs]en'?t|supposed to|about to)\b|'ll\b"
-    r"|还没|尚未|打算|准备|计划|想(?=[^，。])|要(?=[^，。])|将|会(?=[^，。])|下个?[周月]|明[天年]|再说|可能|应该|考虑|再看看|如果|要是"
+    r"|plan\w*|want(?:s|ing)? (?:to|me|us)|hop(?:e|es|ing) to|might|may|maybe|not yet|ha[vs]en'?t|supposed to|about to|going back|would like (?:me|us|him|her|them))\b|'ll\b"
+    r"|还没|尚未|打算|准备|计划|想(?=[^，。])|要(?=[^，。])|将|会(?=[^，。])|下个?[周月]|明[天年]|再说|可能|应该|考虑|到时候|[月号点](?:初|底)?就|再看看|如果|要是"
 )
 _PARTLY_DONE = pattern_of(
     rf"\b(?:(?!need|bed|red|shed|wed)[a-z]{{2,}}ed|went|came|took|began|ran|gave|flew|saw|became|had|was|were|did|have|has|done|been|{_IRREGULAR})\b"
@@ -398,6 +437,18 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
     given = find_numbers(_COUNTED.sub(" ", whole)) | derived_numbers(whole, find_numbers(whole))
     bare = {int(each) for each in given if each.isdecimal()}
     return any(not numbers & bare for numbers in others)
+
+
+#: What a number right behind it is of: 数学132 英语98.
+_LABELLED = pattern_of(r"(?P<label>[\u4e00-\u9fff]{2})(?P<number>\d+(?:\.\d+)?)")
+
+
+def _is_of_other_label(statement: str, sentences: Sequence[str]) -> bool:
+    """Whether a number is of something else, and what a statement says it is of has another: 英语132 of 数学132 英语98."""
+    of = {each["label"]: each["number"] for one in sentences for each in _LABELLED.finditer(one)}
+    stated = find_numbers(statement)
+    other = any(number in stated and label not in statement for label, number in of.items())
+    return other and any(label in statement and number not in stated for label, number in of.items())
 
 
 def _counts(text: str) -> Mapping[str, set[int]]:
