@@ -432,7 +432,7 @@ class _Checking:
         ):
             return "polarity", claim.stance
         others = [name for name in self._find_people(claim) if name not in self._own]
-        tops = [sentence for sentence, score in best if score == best[0][1]]
+        tops = list(quoted) or [sentence for sentence, score in best if score == best[0][1]]
         words = [quote.words for quote in claim.quotes]
         fault = find_fault(claim.text, claim.about, others, tops, self._around, words)
         if not fault and claim.about != "companion":

@@ -40,7 +40,7 @@ from facts.slots import Names, normalize_text
 from facts.spans import own_words
 from language.calendar import day_of
 from language.forget_requests import detect_forget_request, rounds_spoken_of
-from language.numbers import asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
+from language.numbers import ORDINAL, asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
 from language.references import people_named
 from language.scripts import Language, is_unspaced, language_of
 from language.sentences import CLAUSE, sentence_spans, split_clauses
@@ -158,7 +158,7 @@ class TextFigures:
 
     def __init__(self, text: str, written: date, *, ahead: bool = False) -> None:
         self.text = text
-        self._written = written
+        self.written = written
         self._ahead = ahead
 
     @cached_property
@@ -171,14 +171,15 @@ class TextFigures:
         """The numbers in it, and what a comparison makes of them: "42k, six more than before" is 36,000, too."""
         found = self.own_numbers
         years = {int(each) for each in found if len(each) == 4 and each[:2] in ("19", "20")}
-        since = {str(abs(self._written.year - year) - less) for year in years for less in (0, 1)}
+        since = {str(abs(self.written.year - year) - less) for year in years for less in (0, 1)}
         listed = {str(1 + len(_LISTED.findall(each[0]))) for each in _LIST.all_in(self.text)}
-        return found | derived_numbers(self.text, found) | since | listed
+        days = (parse_number(each["day"]) for each in _ON_THE_DAY.all_in(self.text.casefold()))
+        return found | derived_numbers(self.text, found) | since | listed | {str(day) for day in days if day}
 
     @cached_property
     def days(self) -> tuple[TimeRange, ...]:
         """The days that it may refer to."""
-        return (*possible_ranges(self.text, self._written), *self._shifted)
+        return (*possible_ranges(self.text, self.written), *self._shifted)
 
     @cached_property
     def counts_days(self) -> bool:
@@ -189,7 +190,7 @@ class TextFigures:
     def _shifted(self) -> tuple[TimeRange, ...]:
         """The days that it gives by their distance from its others: "a week from Tuesday", 庙会第二天."""
         steps = {step for found in _SHIFT.all_in(self.text.casefold()) if (step := _days_away(found))}
-        named = [each for each in possible_ranges(self.text, self._written) if each.days == 1] if steps else []
+        named = [each for each in possible_ranges(self.text, self.written) if each.days == 1] if steps else []
         moved = (day.first + timedelta(step) for step in steps for day in named)
         return tuple(dict.fromkeys(TimeRange(day, day) for day in moved))
 
@@ -201,18 +202,18 @@ class TextFigures:
     @cached_property
     def exact_times(self) -> frozenset[time]:
         """The exact times of day in it."""
-        return clock_times(self.text, self._written)
+        return clock_times(self.text, self.written)
 
     @cached_property
     def amounts(self) -> frozenset[str]:
         """The numbers that it states, dates and times aside, each in its fullest form: 15 grand is 15000."""
-        rest = without_times(self.text, read_times(self.text, self._written))
+        rest = without_times(self.text, read_times(self.text, self.written))
         return frozenset(max(forms, key=float) for forms in asserted_numbers(rest))
 
     @cached_property
     def clock_times(self) -> frozenset[time]:
         """The times of day in it, also bare hours and so many minutes away; one before noon may mean the afternoon."""
-        found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
+        found = clock_times(self.text, self.written) | frozenset(_bare_hours(self.text.casefold()))
         found |= self.times_away(found)
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
 
@@ -220,7 +221,7 @@ class TextFigures:
         """The times of day that are so many minutes from these as it says."""
         lengths = "，".join(each[0] for each in _IN_MINUTES.all_in(self.text.casefold())) if found else ""
         minutes = [int(each) for each in find_numbers(lengths) if each.isdecimal() and int(each) < 60]
-        moments = [datetime.combine(self._written, at) for at in found]
+        moments = [datetime.combine(self.written, at) for at in found]
         return frozenset(
             (at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one)
         )
@@ -228,7 +229,7 @@ class TextFigures:
     @cached_property
     def likely_times(self) -> frozenset[time]:
         """The times of day that it means; "half past two" and 2点 are in the afternoon, but for words of the night."""
-        exact = [one for one in read_times(self.text, self._written) if one.hours and one.hours[0] == one.hours[1]]
+        exact = [one for one in read_times(self.text, self.written) if one.hours and one.hours[0] == one.hours[1]]
         bare = map(self._by_day, _bare_hours(self.text.casefold()))
         return frozenset(map(self._meant_time, exact)) or frozenset(bare)
 
@@ -248,7 +249,7 @@ class TextFigures:
         Of several possible days the one among the ``given`` days of the fact counts; one of another year is no date.
         What only says which thing is meant stays: "the halloween costume".
         """
-        for one in reversed(read_times(value, self._written) if value else ()):
+        for one in reversed(read_times(value, self.written) if value else ()):
             singles = [each for each in one.possible if each.days == 1]
             named = one.kind == "relative" and len(singles) > 1
             if _names_a_thing(value[: one.start], value[one.end :], yearly=named):
@@ -266,7 +267,7 @@ class TextFigures:
     @cached_property
     def years_of_birth(self) -> frozenset[int]:
         """The years of birth that follow from its ages."""
-        return birth_years(self.text, self._written)
+        return birth_years(self.text, self.written)
 
     @cached_property
     def years_since(self) -> frozenset[int]:
@@ -274,7 +275,7 @@ class TextFigures:
         lengths = " ".join(found[0] for found in _YEARS_LONG.all_in(self.text.casefold()))
         counts = [int(number) for number in find_numbers(lengths) if number.isdecimal() and int(number) < 120]
         away = {sign * count + slack for count in counts for sign in (-1, 1) for slack in (-1, 0, 1)}
-        return frozenset(self._written.year + years for years in away)
+        return frozenset(self.written.year + years for years in away)
 
     @cached_property
     def own_days(self) -> tuple[TimeRange, ...]:
@@ -282,9 +283,7 @@ class TextFigures:
 
         Where days are given by their distance from others, none is certain: all are possible.
         """
-        named = [
-            one for one in read_times(self.text, self._written) if one.kind not in ("vague", "recurrence", "clock")
-        ]
+        named = [one for one in read_times(self.text, self.written) if one.kind not in ("vague", "recurrence", "clock")]
         days = [*(day for one in named if (day := self._meant_day(one))), *self._shifted]
         return tuple(dict.fromkeys(days))
 
@@ -294,15 +293,15 @@ class TextFigures:
         last = re.match(r"last|past|上", self.text[one.start : one.end].casefold())
         unclear = len(singles) > 1 and not last and (one.meant or one.kind == "weekday")
         if unclear and (self._tells_ahead or (one.kind == "day of month" and not self._tells_past)):
-            ahead = [each for each in singles if each.first >= self._written]
+            ahead = [each for each in singles if each.first >= self.written]
             if ahead:
                 return min(ahead, key=lambda each: each.first)
         if one.meant is None:
             return None
         if not one.meant.yearly:
             return one.meant if one.meant.days == 1 and not one.meant.about else None
-        behind = [each for each in singles if each.first <= self._written] if self._tells_past else []
-        return min(behind or singles, key=lambda each: abs(each.first - self._written), default=None)
+        behind = [each for each in singles if each.first <= self.written] if self._tells_past else []
+        return min(behind or singles, key=lambda each: abs(each.first - self.written), default=None)
 
     @cached_property
     def _tells_ahead(self) -> bool:
@@ -400,6 +399,8 @@ _LIST = Guarded(
     r"\b[A-Z]\w+(?:, [A-Z]\w+){0,40},? (?:and|&) [A-Z]\w+"
     r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4}){0,40}[和跟与、][\u4e00-\u9fff]",
 )
+#: A day of the month in words: "on the twenty third".
+_ON_THE_DAY = Guarded("on the", rf"\bon the (?P<day>(?:(?:twenty|thirty)[ -])?(?:{ORDINAL}))\b")
 _LISTED = pattern_of(r",? (?:and|&) |, |[、和跟与]")
 #: A length of minutes with its number: "forty-five minutes", 十五分钟.
 _IN_MINUTES = Guarded(
@@ -410,19 +411,21 @@ _IN_MINUTES = Guarded(
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
 _BARE_HOUR = pattern_of(
-    rf"(?:\b(?:(?P<half>half)|at|from|till?|until|to|by|before|after|around|between) |(?<=\d-))"
+    r"(?:\b(?:(?P<half>half)|at|from|till?|until|to|by|before|after|around|between|and(?= \w+ (?:in the|o.?clock))) "
+    rf"|(?<=\d-))"
     rf"(?P<hour>{_HOUR})(?:[.:](?P<minute>[0-5]\d)"
     r"| (?P<words>fifteen|(?:twenty|thirty|forty|fifty)(?:[ -]five)?)(?! (?:to|past)\b))?(?!\d|[\w.]\w)"
     rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till?|until|-) ?(?:{_HOUR}|half)\b)"
     r"|(?<!\d)(?P<point>[012]?\d)\.(?P<minutes>[0-5]\d)(?![\d.])"
     r"|(?:差(?P<less>一刻|[一二三四五六七八九十]{1,3}分?))?(?P<han>\d{1,2}|[一二两三四五六七八九十]{1,3})[点點]"
+    r"|[早晚](?P<short>[五六七八九十]|十[一二])(?=[到至晚，。 ]|$)"
 )
 
 
 def _bare_hours(plain: str) -> Iterator[time]:
     """The hours in "nine to five", "half six", 8.15, 差十分八点, as far as they may be times of day."""
     for found in _BARE_HOUR.finditer(plain) if may_mention(plain) else ():
-        hour = parse_number(found["hour"] or found["first"] or found["point"] or found["han"])
+        hour = parse_number(found["hour"] or found["first"] or found["point"] or found["han"] or found["short"])
         said = found["minute"] or found["minutes"] or parse_number((found["words"] or "0").replace(" ", "-"))
         minute = 30 if found["half"] else int(said or 0)
         if hour is None or hour > 23:
@@ -808,7 +811,8 @@ def _is_so_of_another(wanted: frozenset[str], denied: Sentence) -> bool:
 #: What is denied stands right behind the denial; in English only what somebody is not doing is sure to be.
 _DENIED = pattern_of(
     r"(?<![要差了好是对能可行])(?:没有?|不|别)(?:[让给用能会敢想要肯再太是被去来跟和]|怎么){0,2}([\u4e00-\u9fff]{2})"
-    r"|(?:n['’]t|\bnot|\b(?:is|are|was)nt) ([a-z]+ing)\b|\bnot (?:an? |the )?([a-z]{4,})(?=\W*$|[,.;!?]| b4\b| before\b)"
+    r"|(?:n['’]t|\bnot|\b(?:is|are|was)nt) ([a-z]+ing)\b"
+    r"|\bnot (?:an? |the )?([a-z]{4,})(?=\W*$|[,.;!?]| b4\b| before\b)"
 )
 
 

@@ -29,6 +29,8 @@ _COUNTED_NAMES = Guarded(
 )
 #: Several weekdays in one word: 周二四.
 _WEEKDAYS = pattern_of(r"(?:周|星期|礼拜)[一二三四五六日天、和]{2,6}")
+#: A month is about another if it is the one before, the same or the one after.
+_MONTHS, _ABOUT = 12, 3
 #: By how much one unit may differ from another.
 _UNITS = (2, 7, 12, 24, 52, 60, 500, 1000)
 #: A whole number below this is not taken as worked out: any two numbers give one.
@@ -158,6 +160,11 @@ class Figures:
             for each in self._each_day()
         )
 
+    def may_mean_month(self, month: int) -> bool:
+        """Whether they contain this month, its number, or were said in about this month."""
+        near = any((month - each.written.month + 1) % _MONTHS < _ABOUT for each in self._all)
+        return near or self.holds_month(month) or str(month) in self.numbers
+
     def names_other_part(self, days: TimeRange) -> bool:
         """Whether they name another part of a month than these days: 五月中旬, not 五月初."""
         month = days.first.month
@@ -281,16 +288,21 @@ def correct_figures(
 
 def _is_put_together(times: Iterable[TimeExpression], figures: Figures) -> bool:
     """Whether dates may be put together of what is said, as far as their years are said: 4月16、17两天."""
-    days = [(one.kind, one.possible[0].first) for one in times if one.kind in ("date", "day", "day of month")]
+    named = [(one.kind, one.possible[0]) for one in times if one.kind in ("date", "day", "day of month")]
     years = figures.years_of_birth | figures.years_since
     return (
-        bool(days)
+        bool(named)
         and not figures.lunar
         and all(
-            (kind == "day of month" or figures.holds_month(day.month) or str(day.month) in figures.numbers)
-            and (kind != "date" or day.year in years or figures.bears_number({str(day.year)}))
-            and (figures.holds_day(0, day.day) or str(day.day) in figures.numbers)
-            for kind, day in days
+            (kind == "day of month" or figures.may_mean_month(days.first.month))
+            and (kind != "date" or days.first.year in years or figures.bears_number({str(days.first.year)}))
+            and (
+                days.days > _WHOLE_MONTH
+                or all(
+                    figures.holds_day(0, day) or str(day) in figures.numbers for day in (days.first.day, days.last.day)
+                )
+            )
+            for kind, days in named
         )
     )
 
@@ -300,7 +312,12 @@ def _is_mistaken(text: str, figures: Figures, elsewhere: AbstractSet[str]) -> bo
     digits = {_digits_of(one) for one in figures.numbers if len(one) > 1}
     for forms in asserted_numbers(text):
         if not figures.bears_number(forms) and (
-            not elsewhere.isdisjoint(forms) or any(_digits_of(one) in digits for one in forms if len(one) > 1)
+            not elsewhere.isdisjoint(forms)
+            or any(
+                _digits_of(one) in digits and f"{float(one) / 1000:.10g}" not in figures.numbers
+                for one in forms
+                if len(one) > 1
+            )
         ):
             return True
     # Of several numbers it may be worked out.
