@@ -170,7 +170,7 @@ class TextFigures:
     def numbers(self) -> frozenset[str]:
         """The numbers in it, and what a comparison makes of them: "42k, six more than before" is 36,000, too."""
         found = self.own_numbers
-        years = {int(each) for each in found if len(each) == 4 and each[:2] in ("19", "20")}
+        years = {int(each) for each in found if len(each) == 4 and each.isdecimal() and each[:2] in ("19", "20")}
         since = {str(abs(self.written.year - year) - less) for year in years for less in (0, 1)}
         listed = {str(1 + len(_LISTED.findall(each[0]))) for each in _LIST.all_in(self.text)}
         days = (parse_number(each["day"]) for each in _ON_THE_DAY.all_in(self.text.casefold()))

@@ -120,7 +120,7 @@ class Figures:
             return True
         if any(compared or "." in one or float(one) >= _HARD_TO_GUESS for one in self._worked_out & forms):
             return True
-        years = [int(each) for each in forms if len(each) == 4 and each[:2] in ("19", "20")]
+        years = [int(each) for each in forms if len(each) == 4 and each.isdecimal() and each[:2] in ("19", "20")]
         return any(each.first.year - 1 <= year <= each.last.year + 1 for year in years for each in self._each_day())
 
     @cached_property
