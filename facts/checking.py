@@ -425,8 +425,10 @@ class _Checking:
         if claim.value and not confirmed and self._is_unheard(claim, sources):
             return "value", claim.stance
         said = (*sources, *answered)
+        parts = _quoted_sentences(claim.quotes, sources, parts=True) if quoted else ()
+        told = best_sentences(wanted, (), parts) if parts and quoted and best[0][0] in quoted else best
         if (
-            is_reversed(claim.text, wanted, best, said)
+            is_reversed(claim.text, wanted, told, said)
             or self._window.is_denied(claim.text, wanted, sources)
             or asserts_what_is_denied(claim.text, quoted, said)
         ):
@@ -436,14 +438,13 @@ class _Checking:
         words = [quote.words for quote in claim.quotes]
         fault = find_fault(claim.text, claim.about, others, tops, self._around, words)
         if not fault and claim.about != "companion":
-            fault = find_refusal(claim.text, _quoted_sentences(claim.quotes, sources, parts=True) if quoted else ())
+            fault = find_refusal(claim.text, parts)
         if not fault and claim.about != "companion":
             fault = self._find_doubt(claim, tops, sources)
         if fault:
             return fault, claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
-        parts = _quoted_sentences(claim.quotes, sources, parts=True) if quoted else ()
         parts = tuple(each for each in parts if not each.asks) or parts  # "The shop? I left it last month."
         best = best_sentences(wanted, own) or best_sentences(wanted, (), parts) or best
         if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):

@@ -26,7 +26,7 @@ _TAG = pattern_of(
 )
 _ASKS = pattern_of(r"[?？][\"”’」』)）]*$")
 _ASKS_HAN = pattern_of(
-    r"(?:吗|什么来着|怎么说的来着|(?:^|[，。！])[^，。！]{0,4}呢|[什谁哪怎几多][^，。！]*呢)[。！]*$"
+    r"(?:吗|什么来着|怎么说的来着|(?:^|[，。！])[^，。！在等忙正还着]{0,4}呢|[什谁哪怎几多][^，。！]*呢)[。！]*$"
     r"|你(?:说|觉得)[^，。！]{0,16}([\u4e00-\u9fff])[不没]\1[^，。！]*$"
 )
 
@@ -111,8 +111,8 @@ _SO_MUCH = Guarded(
 #: What supposes nothing though its words often do: a request, what somebody had said they would do, and how old one who
 #: is dead would be.
 _SUPPOSES_NOTHING = Guarded(
-    "you|would|'d|if |在世|还在|还活着|可能",
-    r"(?:怎么|不)可能|\bif (?:you (?:can believe|ask me|know what i mean|must know)|i'?m (?:being )?honest|i (?:remember|recall)|that makes (?:any )?sense|memory serves)\b|\b(?:will|would|could|can) you\b(?=.*\b(?:me|us)\b)"
+    "you|would|'d|if |maybe|在世|还在|还活着|可能",
+    r"(?:怎么|不)可能|\bmaybe (?=\d)|\bif (?:you (?:can believe|ask me|know what i mean|must know)|i'?m (?:being )?honest|i (?:remember|recall)|that makes (?:any )?sense|memory serves)\b|\b(?:will|would|could|can) you\b(?=.*\b(?:me|us)\b)"
     r"|(?<=\bsaid )(?:that )?\w+(?:'d| would)\b|(?<=\bpromised )(?:that )?\w+(?:'d| would)\b|(?<=\btold \w\w )(?:that )?\w+(?:'d| would)\b"
     r"|\bwould(?: have|'ve) (?:been|turned) (?=\d|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|a hundred)"
     r"|(?:要是|如果|假如)?[^，。？]{0,8}?(?:还在世?|在世|还活着)(?:的话)?(?=[，,]?[^。？]{0,10}?[\d一二三四五六七八九十]+周?(?:岁|了))",

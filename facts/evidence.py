@@ -70,6 +70,8 @@ class Sentence:
         clause = max((behind for _, behind in bounds if behind < first), default=0)
         if supposes(self.text[clause:first]):
             first = clause
+        if last - first > (_LONG if self.text.isascii() else _LONG // 2):  # nobody set a comma
+            first, last = max(first, start - _BESIDE), min(last, end + _BESIDE)
         if (first, last) == (0, len(self.text)):
             return self
         text = self.text[first:last]
@@ -143,6 +145,8 @@ _PLAIN_NO = pattern_of(
     re.IGNORECASE,
 )
 _LAUGHTER = pattern_of(r"[😂🤣😜]|\b(?:ha){2,}\b|\blol\b", re.IGNORECASE)
+#: A clause of more characters is cut to its quoted words with so many beside them.
+_LONG, _BESIDE = 120, 2
 #: A length of years, with what may be its number: "for twenty five years", 十一年.
 _YEARS_LONG = Guarded(
     "year|yr|年",
@@ -332,7 +336,7 @@ _SHIFT = Guarded(
 _A_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _COUNTS_DAYS = Guarded(
     "day|night|tomo|month|year|week|wk|tmr|old|ago|the one|not this|mon|tue|wed|thu|fri|sat|sun| de "
-    "|天|周|星期|礼拜|往前数|往后数|倒数|eid|diwali|ramadan|passover|hanukkah|festival|mid-autumn|half|第|初|月|夕|年|春节"
+    "|天|周|星期|礼拜|往前数|往后数|倒数|eid|diwali|ramadan|passover|hanukkah|festival|mid-autumn|half|before|第|初|月|夕|年|前一|春节"
     "|元宵|端午|中秋|重阳",
     rf"\b(?:first|second|third|fourth|last) (?:{_A_WEEKDAY}|weekend|week|day|night) (?:of|in|before|after)\b"
     r"|\bday (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|[a-z]+teen)\b"
@@ -344,6 +348,7 @@ _COUNTS_DAYS = Guarded(
     r"|\b(?:days?|we?e?ks?|fortnight) (?:on |from |this |next )?(?:today|tomorrow|tmrw?|tomoz)\b"
     r"|\b(?:days?|we?e?ks?|mo(?:nth)?s?) old\b|[天周]大|第[\d一二三四五六七八九十]+天"
     r"|\bday (?:one|two|three|four|five|six|seven|eight|nine|ten|\d+)\b"
+    r"|\bthe (?:night|day|morning|evening) before\b|前一[天晚]"
     rf"|\b(?:today|tomorrow|tmrw?|tomoz|{_A_WEEKDAY}) (?:week|fortnight)\b"
     rf"|\b(?:(?:first|last) weekend (?:of|in)|(?:back|home) the {_A_WEEKDAY})\b"
     r"|\bthe (?:one|week|day) after\b|\bnot this\b|\b(?:mon|tues?|weds?|thurs?|fri|sat|sun)\b|\b\d{1,2} de [a-z]+"
@@ -415,7 +420,8 @@ _BARE_HOUR = pattern_of(
     rf"|(?<=\d-))"
     rf"(?P<hour>{_HOUR})(?:[.:](?P<minute>[0-5]\d)"
     r"| (?P<words>fifteen|(?:twenty|thirty|forty|fifty)(?:[ -]five)?)(?! (?:to|past)\b))?(?!\d|[\w.]\w)"
-    rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till?|until|-) ?(?:{_HOUR}|half)\b)"
+    rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till?|until|-) ?(?:{_HOUR}|half)\b"
+    r"| at night\b| in the (?:morning|afternoon|evening)\b)"
     r"|(?<!\d)(?P<point>[012]?\d)\.(?P<minutes>[0-5]\d)(?![\d.])"
     r"|(?:差(?P<less>一刻|[一二三四五六七八九十]{1,3}分?))?(?P<han>\d{1,2}|[一二两三四五六七八九十]{1,3})[点點]"
     r"|[早晚](?P<short>[五六七八九十]|十[一二])(?=[到至晚，。 ]|$)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from datetime import date, time
@@ -274,7 +273,7 @@ def correct_figures(
         right = [(one.start(), one.end(), amount) for one in found if one[0].replace(",", "") not in figures.numbers]
         units = (_UNIT.match(text, end) for _, end, _ in right)
         if any(unit and unit[1].casefold() not in own.text.casefold() for unit in units):
-            return text, wrong  # in another unit it is another number
+            right = []  # in another unit it is another number
     if wrong == "date" and not own.own_days:  # a date that only the model added costs only itself
         right = [(one.start(), one.end(), "") for one in DATE_ASIDE.finditer(text)]
     if len(right) == 1:
@@ -282,7 +281,7 @@ def correct_figures(
         corrected = text[:start] + words + text[end:]
         if not wrong_figure(corrected, figures):
             return corrected, ""
-    left_open = _is_put_together(times, figures) if wrong == "date" else not _is_mistaken(text, figures, elsewhere)
+    left_open = _is_put_together(times, figures) if wrong == "date" else not _is_other_money(text, figures)
     return text, "" if left_open and wrong != "time" else wrong
 
 
@@ -295,7 +294,11 @@ def _is_put_together(times: Iterable[TimeExpression], figures: Figures) -> bool:
         and not figures.lunar
         and all(
             (kind == "day of month" or figures.may_mean_month(days.first.month))
-            and (kind != "date" or days.first.year in years or figures.bears_number({str(days.first.year)}))
+            and (
+                kind != "date"
+                or days.first.year in years
+                or figures.bears_number({str(days.first.year), str(days.first.year)[2:]})
+            )
             and (
                 days.days > _WHOLE_MONTH
                 or all(
@@ -307,36 +310,18 @@ def _is_put_together(times: Iterable[TimeExpression], figures: Figures) -> bool:
     )
 
 
-def _is_mistaken(text: str, figures: Figures, elsewhere: AbstractSet[str]) -> bool:
-    """Whether a number of a text was said of something else, has the digits of another, or counts the same."""
-    digits = {_digits_of(one) for one in figures.numbers if len(one) > 1}
-    for forms in asserted_numbers(text):
-        if not figures.bears_number(forms) and (
-            not elsewhere.isdisjoint(forms)
-            or any(
-                _digits_of(one) in digits and f"{float(one) / 1000:.10g}" not in figures.numbers
-                for one in forms
-                if len(one) > 1
-            )
-        ):
-            return True
-    # Of several numbers it may be worked out.
-    said = Counter(found[found.lastgroup or 0] for found in _COUNTED.finditer(figures.text))
-    most = 1 if len(asserted_numbers(figures.text)) > _FEW else _FEW
-    counted = (found[found.lastgroup or 0] for found in _COUNTED.finditer(text))
-    return any(0 < said[each] <= most and (most > 1 or each in "£$€¥") for each in counted)
+def _year_forms(days: TimeRange) -> frozenset[str]:
+    """How a year may be said: 2018, 18年."""
+    return frozenset((str(days.first.year), str(days.first.year)[2:]))
 
 
-def _digits_of(number: str) -> tuple[str, ...]:
-    """What 6.8 and 8.6 have in common, and 4500 and 45000."""
-    return tuple(sorted(number.strip("0.")))
+def _is_other_money(text: str, figures: Figures) -> bool:
+    """Whether an amount of money is another than the only one in the words; of several it may be worked out."""
+    said, stated = (sorted(_MONEY.findall(each)) for each in (figures.text, text))
+    return len(said) == 1 and said == stated and len(asserted_numbers(text)) == 1
 
 
-#: What is counted by a number before it.
-_COUNTED = pattern_of(
-    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|\w+ty))[ -]?(?P<noun>[a-z]{3,}?)s?\b"
-    r"|[\d一二两三四五六七八九十百千万](?P<han>[\u4e00-\u9fff])(?<!个)|(?P<money>[£$€¥])(?=\d)"
-)
+_MONEY = pattern_of(r"[£$€¥](?=\d)|(?<=[\d一二两三四五六七八九十百千])[万块元]")
 #: A date between commas or brackets.
 DATE_ASIDE = pattern_of(
     r"\s?[(（](?:on )?(?:\d{4}-\d\d-\d\d|(?:\d{4}年)?\d{1,2}月\d{1,2}日)[)）]|, \d{4}-\d\d-\d\d,(?= )"

@@ -221,7 +221,7 @@ _REFUSED = pattern_of(
     r"(?: (?:be|have|yet))?\W*$|(?:i'?m|he's|she's|they're|we're) not\W*$|no,? thank|i said no\b|(?:nah|nope)?,? ?not (?:me|for me)\W*$|nah\W*$|(?:he|she|they) (?:says?|said) (?:no|dont|don't|not to)\b"
     r"|(?:(?:i|we|he|she) )?turned (?:it|that|him|her|them)? ?down"
     r"|(?:(?:i|we|they|he|she) )?ha(?:ve|s)(?:n't|nt| not) (?:told|said|asked|done|decided|signed|booked|sent|agreed|sold|bought|paid)\b)"
-    r"|^(?!.*(.)[不没]\1)[^，。不没未]{0,8}[没不未](?:有|肯|想|敢)?(?:答应|同意|让|乐意|愿意|松口|接受|理|干|去|借|转|戒|买|卖|收|给|下手|要|想好|定|签|辞|换|动|告诉|跟[他她它][提说])"
+    r"|^(?!.*(.)[不没]\1)(?:[我咱他她]们?|人家)?(?:可|就|也|都|还|倒|又|根本|才|反正|结果|到现在|至今|后来|一分钱|一直|坚决|死活)*[没不未](?:有|肯|想|敢)?(?:答应|同意|让|乐意|愿意|松口|接受|理|干|去|借|转|戒|买|卖|收|给|下手|要|想好|定|签|辞|换|动|告诉|跟[他她它][提说])"
     r"[^，。]{0,6}$|想得美|没谱"
 )
 #: What was meant to be and came otherwise.
