@@ -373,10 +373,11 @@ class _Checking:
         """A claim with the figures of its words, or which figure is wrong and cannot be put right."""
         said = sources[-1].said
         figures = self._figures_of(sources, before)
-        quoted = " ".join(one.text for one in _quoted_sentences(claim.quotes, sources))
+        asked_in = (one.words for one in claim.quotes if one.role == "assistant")
+        quoted = " ".join((*(one.text for one in _quoted_sentences(claim.quotes, sources)), *asked_in))
         own = self._figures_in(quoted or " ".join(source.text for source in sources), said, claim.ahead)
-        text, wrong = correct_figures(claim.text, own, figures, self._window.numbers)
-        value, wrong_value = correct_figures(claim.value, own, figures, self._window.numbers)
+        text, wrong = correct_figures(claim.text, own, figures)
+        value, wrong_value = correct_figures(claim.value, own, figures)
         if wrong or wrong_value:
             return wrong or wrong_value
         if text != claim.text or value != claim.value:

@@ -572,11 +572,6 @@ class SpokenWindow:
         """All that was said in it and before it, each message on its own line, forgotten ones aside."""
         return "\n".join(source.message.words for source in self._sources if not source.barred)
 
-    @cached_property
-    def numbers(self) -> frozenset[str]:
-        """Every number in its messages."""
-        return frozenset().union(*(source.figures.own_numbers for source in self._sources if not source.barred))
-
     def find_named(self, handles: Iterable[int]) -> tuple[Source, ...]:
         """The messages of the window with these numbers, in order."""
         size = len(self._sources) - self._first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, time
 from functools import cached_property
@@ -242,47 +242,56 @@ def _bears_expression(named: TimeExpression, figures: Figures, written: Iterable
     return named.kind == "date" or of_written or figures.holds_weekday(weekday)
 
 
-def correct_figures(
-    text: str, own: TextFigures, figures: Figures, elsewhere: AbstractSet[str] = frozenset()
-) -> tuple[str, str]:
+def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str, str]:
     """A text with a wrong day, time or number replaced by the only one in the words it rests on, and what stays wrong.
 
-    ``own`` are those words, ``figures`` all that its messages support, ``elsewhere`` the numbers of all messages. Where
-    the words count days no date is wrong, and a number is only where it was said of something else or is mistaken.
+    ``own`` are those words, ``figures`` all that its messages support. What the words leave open stays as it is.
     """
     wrong = wrong_figure(text, figures)
-    if not wrong:
-        return text, ""
-    if wrong == "date" and own.counts_days:
+    if not wrong or (wrong == "date" and own.counts_days):
         return text, ""
     if wrong == "number" and not wrong_figure(text, figures, own.compared):
         return text, ""
     times = read_times(text, _ANY_DAY)
-    right: list[tuple[int, int, str]] = []
-    if wrong == "date" and len(own.own_days) == 1 and not LUNAR_DAY.search(own.text):
-        days = [one for one in times if one.kind == "date" and one.possible[0].days == 1]
-        given = own.own_days[0].first
-        near = [one for one in days if abs((one.possible[0].first - given).days) <= _MISTAKEN]
-        right = [(one.start, one.end, _date_like(given, text[one.start : one.end])) for one in near]
-    elif wrong == "time" and len(own.exact_times) == 1:
-        (at,) = own.exact_times
-        right = [(one.start, one.end, at.isoformat("minutes")) for one in times if one.kind == "clock"]
-    elif wrong == "number" and len(own.amounts) == 1:
-        (amount,) = own.amounts
-        found = list(_DIGITS.finditer(text))
-        right = [(one.start(), one.end(), amount) for one in found if one[0].replace(",", "") not in figures.numbers]
-        units = (_UNIT.match(text, end) for _, end, _ in right)
-        if any(unit and unit[1].casefold() not in own.text.casefold() for unit in units):
-            right = []  # in another unit it is another number
-    if wrong == "date" and not own.own_days:  # a date that only the model added costs only itself
-        right = [(one.start(), one.end(), "") for one in DATE_ASIDE.finditer(text)]
+    right = _right_figures(text, wrong, times, own, figures)
     if len(right) == 1:
         start, end, words = right[0]
         corrected = text[:start] + words + text[end:]
         if not wrong_figure(corrected, figures):
             return corrected, ""
-    left_open = _is_put_together(times, figures) if wrong == "date" else not _is_other_money(text, figures)
-    return text, "" if left_open and wrong != "time" else wrong
+    return text, wrong if _is_contradicted(text, wrong, times, figures) else ""
+
+
+def _right_figures(
+    text: str, wrong: str, times: Sequence[TimeExpression], own: TextFigures, figures: Figures
+) -> list[tuple[int, int, str]]:
+    """Where wrong figures stand in a text, with the only one that the words give in their place."""
+    if wrong == "date" and not own.own_days:  # a date that only the model added costs only itself
+        return [(one.start(), one.end(), "") for one in DATE_ASIDE.finditer(text)]
+    if wrong == "date" and len(own.own_days) == 1 and not LUNAR_DAY.search(own.text):
+        days = [one for one in times if one.kind == "date" and one.possible[0].days == 1]
+        given = own.own_days[0].first
+        near = [one for one in days if abs((one.possible[0].first - given).days) <= _MISTAKEN]
+        return [(one.start, one.end, _date_like(given, text[one.start : one.end])) for one in near]
+    if wrong == "time" and len(own.exact_times) == 1:
+        (at,) = own.exact_times
+        return [(one.start, one.end, at.isoformat("minutes")) for one in times if one.kind == "clock"]
+    if wrong == "number" and len(own.amounts) == 1:
+        (amount,) = own.amounts
+        found = [one for one in _DIGITS.finditer(text) if one[0].replace(",", "") not in figures.numbers]
+        units = (_UNIT.match(text, one.end()) for one in found)
+        if all(not unit or unit[1].casefold() in own.text.casefold() for unit in units):
+            return [(one.start(), one.end(), amount) for one in found]  # in another unit it is another number
+    return []
+
+
+def _is_contradicted(text: str, wrong: str, times: Sequence[TimeExpression], figures: Figures) -> bool:
+    """Whether the words give another figure than a text, not only none that can be read or worked out."""
+    if wrong == "date":
+        return not _is_put_together(times, figures)
+    if wrong == "time":
+        return True
+    return _is_other_money(text, figures)
 
 
 def _is_put_together(times: Iterable[TimeExpression], figures: Figures) -> bool:
