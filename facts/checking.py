@@ -377,9 +377,11 @@ class _Checking:
         quoted = " ".join((*(one.text for one in _quoted_sentences(claim.quotes, sources)), *asked_in))
         own = self._figures_in(quoted or " ".join(source.text for source in sources), said, claim.ahead)
         text, wrong = correct_figures(claim.text, own, figures)
-        value, wrong_value = correct_figures(claim.value, own, figures)
-        if wrong or wrong_value:
-            return wrong or wrong_value
+        if wrong:
+            return wrong
+        value, _ = correct_figures(claim.value, own, figures)
+        if wrong_figure(value, figures) and wrong_figure(value, Figures([self._figures_in(text, said)])):
+            value = text  # what the statement says counts
         if text != claim.text or value != claim.value:
             claim = replace(claim, text=text, value=value)
         return _Basis(sources, claim, figures, own)

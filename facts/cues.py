@@ -231,7 +231,7 @@ _ENDED = Guarded(
     "stop|quit|gave|give|cancel|off|broke|over|戒|分|取消|放弃|辞了|不再|黄了|吹了|泡汤",
     r"\b(?:stop(?:s|ped)(?! (?:at|by|in|for|off|over)\b)|quit|g[ai]ven? up|cancel\w*|called off|broken? up)\b"
     r"|(?:\b(?:is|are|was|were)|'s|'re) over(?=\W*$|[,.;:!])|(?:\b(?:is|are|was|were)|'s|'re) (?:all )?off(?=\W*$|[,.;:!]| for\b)"
-    r"|戒[了烟酒掉]|分手|分了|取消|放弃|辞了|不再|黄了|吹了|泡汤",
+    r"|戒[了烟酒掉]|分手|(?<![出得部])分了|取消|放弃|辞了|不再|黄了|吹了|泡汤",
 )
 
 

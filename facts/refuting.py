@@ -233,7 +233,6 @@ _DISBELIEVED = pattern_of(
     r"\b(?:rubbish|nonsense|bollocks|bullshit|yeah,? right|as if|i don'?t (?:believe|buy) (?:it|that|a word))\b"
     r"|骗鬼|瞎扯|胡扯|扯淡|[乱亂][讲講说說]|鬼才信|谁信|不信|哪来的|才怪|胡说"
 )
-_SOON = 2
 
 
 def find_refusal(statement: str, parts: Sequence[Sentence]) -> str:
@@ -247,11 +246,11 @@ def find_refusal(statement: str, parts: Sequence[Sentence]) -> str:
     wanted = telling_terms(statement)
     if all(_is_opinion(wanted, clauses) for clauses in said):
         return "opinion"
-    if all(_MEANT.search(_best_of(wanted, clauses)) for clauses in said):
+    if not _OF_THE_PAST.search(statement) and all(_MEANT.search(_best_of(wanted, clauses)) for clauses in said):
         return "polarity"
-    following = split_clauses(_plain(parts[-1].following))[:_SOON]
-    refused = any(_REFUSED.search(each) for each in (*said[-1][-1:], *following[:1]))
-    return "polarity" if (refused and len(parts) == 1) or any(map(_DISBELIEVED.search, following)) else ""
+    following = [one for each in split_sentences(_plain(parts[-1].following)) for one in split_clauses(each)][:1]
+    refused = len(parts) == 1 and any(_REFUSED.search(each) for each in (*said[-1][-1:], *following))
+    return "polarity" if refused or any(map(_DISBELIEVED.search, following)) else ""
 
 
 def _best_of(wanted: frozenset[str], clauses: Sequence[str]) -> str:
