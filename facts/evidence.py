@@ -336,7 +336,7 @@ _SHIFT = Guarded(
 _A_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _COUNTS_DAYS = Guarded(
     "day|night|tomo|month|year|week|wk|tmr|old|ago|the one|not this|mon|tue|wed|thu|fri|sat|sun| de "
-    "|天|周|星期|礼拜|往前数|往后数|倒数|eid|diwali|ramadan|passover|hanukkah|festival|mid-autumn|half|before|第|初|月|夕|年|前一|春节"
+    "|天|周|星期|礼拜|往前数|往后数|倒数|eid|diwali|ramadan|passover|hanukkah|festival|mid-autumn|half|before|第|初|月|夕|年|前一|日|朝|春节"
     "|元宵|端午|中秋|重阳",
     rf"\b(?:first|second|third|fourth|last) (?:{_A_WEEKDAY}|weekend|week|day|night) (?:of|in|before|after)\b"
     r"|\bday (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|[a-z]+teen)\b"
@@ -348,7 +348,7 @@ _COUNTS_DAYS = Guarded(
     r"|\b(?:days?|we?e?ks?|fortnight) (?:on |from |this |next )?(?:today|tomorrow|tmrw?|tomoz)\b"
     r"|\b(?:days?|we?e?ks?|mo(?:nth)?s?) old\b|[天周]大|第[\d一二三四五六七八九十]+天"
     r"|\bday (?:one|two|three|four|five|six|seven|eight|nine|ten|\d+)\b"
-    r"|\bthe (?:night|day|morning|evening) before\b|前一[天晚]"
+    r"|\bthe (?:night|day|morning|evening) before\b|前一[天晚]|[听聽寻尋]日|[明今后]朝"
     rf"|\b(?:today|tomorrow|tmrw?|tomoz|{_A_WEEKDAY}) (?:week|fortnight)\b"
     rf"|\b(?:(?:first|last) weekend (?:of|in)|(?:back|home) the {_A_WEEKDAY})\b"
     r"|\bthe (?:one|week|day) after\b|\bnot this\b|\b(?:mon|tues?|weds?|thurs?|fri|sat|sun)\b|\b\d{1,2} de [a-z]+"
