@@ -46,8 +46,7 @@ class Guarded:
     def __init__(self, needs: str, pattern: str, *, any_case: bool = False) -> None:
         """``needs``: the parts, separated by ``|``. ``any_case``: ignore case in both."""
         self.parts = needs.split("|")
-        self._ascii = tuple(part for part in self.parts if part.isascii())
-        self._other = tuple(part for part in self.parts if not part.isascii())
+        self._ascii = [part for part in self.parts if part.isascii()]
         self._any_case = any_case
         self._written = pattern
 
@@ -71,7 +70,7 @@ class Guarded:
     def may_stand_in(self, text: str) -> bool:
         """Whether a text contains one of the parts; if not, the pattern cannot match."""
         plain = text.casefold() if self._any_case else text
-        return holds_any(plain, self._ascii) or (not plain.isascii() and holds_any(plain, self._other))
+        return holds_any(plain, self._ascii if plain.isascii() else self.parts)
 
 
 def holds_any(text: str, parts: Iterable[str]) -> bool:
