@@ -365,8 +365,8 @@ class _Checking:
         figures = self._figures_of(sources, before)
         quoted = " ".join(one.text for one in _quoted_sentences(claim.quotes, sources))
         own = self._figures_in(quoted or " ".join(source.text for source in sources), said, claim.ahead)
-        text, wrong = correct_figures(claim.text, own, figures, self._window.numbers)
-        value, wrong_value = correct_figures(claim.value, own, figures, self._window.numbers)
+        text, wrong = correct_figures(claim.text, own, figures, lambda: self._window.numbers)
+        value, wrong_value = correct_figures(claim.value, own, figures, lambda: self._window.numbers)
         if wrong or wrong_value:
             return wrong or wrong_value
         if text != claim.text or value != claim.value:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import date, time
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 from domain.patterns import Guarded, pattern_of
 from facts.evidence import TextFigures
 from language.calendar import MONTH_NAMES
 from language.numbers import asserted_numbers, compares, parse_number
-from language.times import LUNAR_DAY, TimeExpression, TimeRange, clock_times, range_of, read_times, without_times
+from language.times import LUNAR_DAY, Kind, TimeExpression, TimeRange, clock_times, range_of, read_times, without_times
 
+#: As many statements as a window has.
+_TEXTS_CACHED = 256
 #: A text without any of these has no figure.
 _A_FIGURE = pattern_of(
     r"[\d一二两三四五六七八九十百千零〇月周日天]|day|teen|ty\b|hundred|thousand|million"
@@ -173,43 +176,59 @@ class Figures:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """The figures that a statement asserts: lunar days, the times of day, the named days, and the rest of its text."""
+
+    lunar: tuple[str, ...]
+    at: frozenset[time]
+    times: tuple[TimeExpression, ...]
+    text: str
+
+    def of_kinds(self, *kinds: Kind) -> list[TimeExpression]:
+        """The expressions of time of some kinds."""
+        return [one for one in self.times if one.kind in kinds]
+
+
+@lru_cache(_TEXTS_CACHED)
+def _figures_stated(text: str) -> _Stated | None:
+    """The figures of a statement; None if it has none. Lunar days are never computed; 八月十五 may be one."""
+    if not _A_FIGURE.search(text.casefold()):
+        return None
+    text = _COUNTED_NAMES.sub(" ", text)
+    lunar = tuple(found[0] for found in LUNAR_DAY.all_in(text))
+    text = LUNAR_DAY.sub(" ", text) if lunar else text
+    return _Stated(lunar, clock_times(text, _ANY_DAY), read_times(text, _ANY_DAY), text)
+
+
 def wrong_figure(text: str, figures: Figures, compared: AbstractSet[str] = frozenset()) -> str:
     """The kind of figure in a text that these do not support: "date", "time" (of day), "number", or "".
 
     ``compared``: numbers that follow from a few others.
     """
-    if not _A_FIGURE.search(text.casefold()):
+    stated = _figures_stated(text)
+    if stated is None:
         return ""
-    rest = _COUNTED_NAMES.sub(" ", _without_lunar(text, figures))
-    if any(not figures.holds_day(*_month_and_day(found[0])) for found in LUNAR_DAY.all_in(rest)):
+    if any(one not in figures.lunar and not figures.holds_day(*_month_and_day(one)) for one in stated.lunar):
         return "date"
-    rest = LUNAR_DAY.sub(" ", rest)
-    times = read_times(rest, _ANY_DAY)
-    named = [one for one in times if one.kind in ("date", "day", "month", "weekday")]
-    at = clock_times(rest, _ANY_DAY)
-    if at and figures.clock_times and not at <= figures.clock_times:
+    named = stated.of_kinds("date", "day", "month", "weekday")
+    if stated.at and figures.clock_times and not stated.at <= figures.clock_times:
         return "time"
     written = [one.possible[0] for one in named if one.kind == "date"]
     if any(not figures.bears_range(each) for each in written):
         return "date"
     if any(not _bears_expression(one, figures, written) for one in named):
         return "date"
-    clocks = [one for one in times if one.kind == "clock" and figures.clock_times]
-    days = [one for one in times if one.kind == "day of month"]
+    clocks = [one for one in stated.of_kinds("clock") if figures.clock_times]
+    days = stated.of_kinds("day of month")
     dated = [one for one in days if figures.holds_day(0, one.possible[0].first.day)]
-    if any(one not in dated and not rest[one.start : one.end].isascii() for one in days):
+    if any(one not in dated and not stated.text[one.start : one.end].isascii() for one in days):
         return "date"  # "the 2nd" may be another kind of number
-    rest = without_times(rest, sorted([*named, *clocks, *dated], key=lambda one: one.start))
-    asserted = [one for one in asserted_numbers(rest) if compared.isdisjoint(one)]
-    comparing = bool(asserted) and compares(rest)
-    return "number" if any(not figures.bears_number(one, compared=comparing) for one in asserted) else ""
-
-
-def _without_lunar(text: str, figures: Figures) -> str:
-    """The text without stated lunar days, which are never computed; 八月十五 may be one."""
-    if text.isascii():
-        return text
-    return LUNAR_DAY.sub(lambda found: " " if found[0] in figures.lunar else found[0], text)
+    rest = without_times(stated.text, sorted([*named, *clocks, *dated], key=lambda one: one.start))
+    numbers = [one for one in asserted_numbers(rest) if compared.isdisjoint(one) and not figures.bears_number(one)]
+    if numbers and compares(rest):
+        numbers = [one for one in numbers if not figures.bears_number(one, compared=True)]
+    return "number" if numbers else ""
 
 
 def _month_and_day(written: str) -> tuple[int, int]:
@@ -231,12 +250,13 @@ def _bears_expression(named: TimeExpression, figures: Figures, written: Iterable
 
 
 def correct_figures(
-    text: str, own: TextFigures, figures: Figures, elsewhere: AbstractSet[str] = frozenset()
+    text: str, own: TextFigures, figures: Figures, elsewhere: Callable[[], AbstractSet[str]] = frozenset
 ) -> tuple[str, str]:
     """A text with a wrong day, time or number replaced by the only one in the words it rests on, and what stays wrong.
 
-    ``own`` are those words, ``figures`` all that its messages support, ``elsewhere`` the numbers of all messages. Where
-    the words count days no date is wrong, and a number is only where it was said of something else or is mistaken.
+    ``own`` are those words, ``figures`` all that its messages support, ``elsewhere`` gives the numbers of all messages.
+    Where the words count days no date is wrong, and a number is only where it was said of something else or is
+    mistaken.
     """
     wrong = wrong_figure(text, figures)
     if not wrong:
@@ -265,7 +285,7 @@ def correct_figures(
     if wrong == "date" and not own.own_days:  # a date that only the model added costs only itself
         right = [(one.start(), one.end(), "") for one in DATE_ASIDE.finditer(text)]
     if len(right) != 1:
-        return text, "" if wrong == "number" and not _is_mistaken(text, figures, elsewhere) else wrong
+        return text, "" if wrong == "number" and not _is_mistaken(text, figures, elsewhere()) else wrong
     start, end, words = right[0]
     corrected = text[:start] + words + text[end:]
     return (corrected, "") if not wrong_figure(corrected, figures) else (text, wrong)
