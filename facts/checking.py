@@ -353,7 +353,7 @@ class _Checking:
     def _needs(self, answered: Sequence[Source], sources: Sequence[Source], claim: _Claim) -> bool:
         """Whether a claim rests on the questions that its messages answer, by a word or a figure in them."""
         said, asked = (frozenset().union(*(one.terms for one in each)) for each in (sources, answered))
-        if telling_terms(claim.text) & asked - said - telling_terms(" ".join(self._own)):
+        if self._window.without_own_names(telling_terms(claim.text)) & asked - said:
             return True
         return wrong_figure(claim.text, self._figures_of(sources)) != ""
 
@@ -430,8 +430,8 @@ class _Checking:
         if fault:
             return fault, claim.stance
         of_companion = claim.about == "companion"
-        own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
-        best = best_sentences(wanted, own) or best
+        if of_companion:
+            best = best_sentences(wanted, [one for one in sources if not one.spoken_by_person]) or best
         if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):
             return "", "stated"
         denied = is_denial(claim.text)

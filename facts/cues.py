@@ -240,12 +240,14 @@ def is_denial(text: str) -> bool:
     return _find_denial(text)[1] is not None
 
 
+@lru_cache(_TEXTS_CACHED)
 def ends_or_denies(text: str) -> bool:
     """Whether a clause says that something is not so or has ended."""
     plain, found = _find_denial(text)
     return found is not None or _ENDS.search(plain) is not None
 
 
+@lru_cache(_TEXTS_CACHED)
 def takes_back(text: str) -> bool:
     """Whether a clause denies or ends its subject."""
     plain, found = _find_denial(text)
@@ -289,6 +291,7 @@ _STAYS = Guarded(
 )
 
 
+@lru_cache(_TEXTS_CACHED)
 def words_of_staying(text: str) -> str:
     """The words in a clause that say that something is unchanged, or "".
 

@@ -115,8 +115,8 @@ class Sentence:
     def clauses_taken_back(self) -> tuple[tuple[frozenset[str], str], ...]:
         """The terms of each clause with the words in it that it denies or ends; empty if no clause does."""
         clauses = split_clauses(_PLAIN_NO.sub("", self.text))
-        parts = tuple((telling_terms(clause), denied_part(clause)) for clause in clauses)
-        return parts if any(denied for _, denied in parts) else ()
+        denied = [denied_part(clause) for clause in clauses]
+        return tuple(zip(map(telling_terms, clauses), denied, strict=True)) if any(denied) else ()
 
 
 #: What answers no and goes on with what is so: "god no lol, Rex is the dog".
@@ -823,7 +823,7 @@ def _share_of(statement: str, wanted: frozenset[str], sentence: Sentence) -> flo
 
 def _letters_of(wanted: frozenset[str]) -> frozenset[str]:
     """The characters of terms in scripts without spaces, but for those of every sentence."""
-    return frozenset(one for term in wanted for one in term if is_unspaced(one)) - _DENYING
+    return frozenset(filter(is_unspaced, {*"".join(wanted)} - _DENYING))
 
 
 def weakest_stance(
@@ -847,7 +847,7 @@ def telling_terms(text: str) -> frozenset[str]:
     found = terms(text)
     if text.isascii():
         return frozenset(found)
-    return frozenset([term for term in found if is_telling(term)])
+    return frozenset([term for term in found if len(term) > 1 or is_telling(term)])
 
 
 def telling_terms_of_value(value: str) -> frozenset[str]:

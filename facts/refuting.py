@@ -436,8 +436,10 @@ _FOR_THE_SPEAKER = pattern_of(
 def _is_of_another(statement: str, clause: str, around: Around) -> bool:
     """Whether a clause is about somebody, and a statement about the person mentions no one else."""
     plain, stated = clause.casefold(), statement.casefold()
+    if _FIRST_PERSON.search(plain):
+        return False
     named = _opens_with_name(clause, statement, around)
-    if not (_has_other_subject(clause) or named) or _FIRST_PERSON.search(plain):
+    if not (_has_other_subject(clause) or named):
         return False
     if _FOR_THE_SPEAKER.search(plain):
         return False

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
-from domain.patterns import Guarded, holds_any, pattern_of
+from domain.patterns import Guarded, pattern_of
 
 #: As many texts as a window and its drafts have.
 _TEXTS_CACHED = 1_024
@@ -213,7 +213,7 @@ def asserted_numbers(text: str) -> tuple[frozenset[str], ...]:
 def may_mention(text: str) -> bool:
     """A quick check whether a text may mention a number."""
     plain = text.casefold()
-    return _A_FIGURE.search(plain) is not None or holds_any(plain, _PARTS)
+    return _A_FIGURE.search(plain) is not None or _ENGLISH.may_stand_in(plain)
 
 
 def parse_number(text: str) -> int | None:
