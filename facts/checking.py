@@ -514,8 +514,9 @@ class _Checking:
             return ()  # names are spelt in another script
         before = () if of_companion else self._window.before(sources)
         # 多伦多 for Toronto; who or what is named in another script is not known to be the same.
+        location = claim.draft.location if claim.draft else ""
         places = (each["name"] for source in sources for each in _LATIN_PLACE.finditer(source.text))
-        location = claim.draft.location if claim.draft and any(one not in claim.text for one in places) else ""
+        location = location if location and any(one not in claim.text for one in places) else ""
         for name in _names_of(claim):
             place = self._window.source_of(name, (*sources, *before), of_companion)
             if isinstance(place, Source):
@@ -561,7 +562,7 @@ class _Checking:
             ]
             start = days[0].iso if len(days) == 1 and days[0].iso != said.isoformat() else ""
         given = [
-            f"T{at.isoformat('minutes')}" if (at := parse_time(day)) and at in basis.figures.clock_times else ""
+            f"T{at.isoformat('minutes')}" if day and (at := parse_time(day)) and at in basis.figures.clock_times else ""
             for day in (draft.start, draft.end)
         ]
         if len(start) == _DAY and not given[0] and len(basis.own.likely_times) == 1:

@@ -693,7 +693,9 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
         changed = _changed_by(one, slots)
         # A fixed order makes the sums of scores, and so the prompt, reproducible.
         roots = dict.fromkeys(
-            _root_of(term) for term in terms(f"{_text_of(one)} {changed}") if is_telling(term) and term not in own
+            _root_of(term)
+            for term in terms(f"{_text_of(one)} {changed}")
+            if term not in own and (len(term) > 1 or is_telling(term))
         )
         for root in roots.keys() - holding.keys():
             having, at = list[Fact](), everything.find(root)
@@ -717,8 +719,8 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
     found = (fact for fact, _ in texts if scores[fact.text_id])
     kept = sorted(found, key=lambda fact: (-scores[fact.text_id], -fact.number))
     left = most - sum(fact.slot in wanted for fact in kept)
-    others = [fact for fact in kept if fact.slot not in wanted][: max(0, left)]
-    return tuple(fact for fact in kept if fact.slot in wanted or fact in others)
+    others = [fact.text_id for fact in kept if fact.slot not in wanted][: max(0, left)]
+    return tuple(fact for fact in kept if fact.slot in wanted or fact.text_id in others)
 
 
 def _changed_by(new: NewFact, slots: Mapping[Slot, Sequence[Fact]]) -> str:

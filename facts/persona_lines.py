@@ -424,7 +424,7 @@ class PersonaEditing:
 
     def _missing_words(self, text: str, facts: Sequence[_Evidence], olds: Sequence[str]) -> Iterator[str]:
         """The words that keep each part of a text from being said by one old line or by the facts about one subject."""
-        neutral = self._own_terms | _neutral_terms()
+        neutral = self._neutral_terms
         text = _WEAKENS.sub(" ", text)
         if olds or any(one.fact.until or one.before for one in facts):
             text = _FORMERLY.sub(" ", text)
@@ -454,6 +454,11 @@ class PersonaEditing:
         """The terms of the names of person and companion, which are in every line."""
         names = self._grounds.names
         return telling_terms(" ".join((*names.person, *names.companion)))
+
+    @cached_property
+    def _neutral_terms(self) -> frozenset[str]:
+        """These, and what adds nothing to any fact."""
+        return self._own_terms | telling_terms(" ".join((*MONTH_NAMES, *DAY_NAMES, _LIGHT)))
 
     def _rests_on_old(self, text: str, facts: Sequence[_Evidence], old: str) -> bool:
         """Whether a changed line repeats something found only in the old line."""
@@ -573,10 +578,9 @@ _DEED_FORMS: Mapping[str, Deed] = {
 
 def _language_of_line(text: str) -> Language | None:
     """The language of a line without regard to names; None if unclear."""
+    if not unspaced_length(text):
+        return "en" if _LATIN_WORD.search(text) else None
     words = [word.casefold() for word in _LATIN_WORD.findall(text)]
-    han = unspaced_length(text)
-    if not han:
-        return "en" if words else None
     speaks_english = len(words) > 1 and any(word in STOP_WORDS for word in words)
     return "en" if speaks_english and not _GRAMMAR.search(text) else "zh"
 
@@ -593,11 +597,8 @@ class _Read:
         """Whether two lines say the same: all but one word, and the same numbers."""
         if self.bare == other.bare:
             return True
-        fewer, more = sorted((len(self.terms), len(other.terms)))
-        if fewer <= _ALIKE * more:
-            return False
         shared = len(self.terms & other.terms)
-        alike = shared > _ALIKE * (fewer + more - shared)
+        alike = shared > _ALIKE * (len(self.terms) + len(other.terms) - shared)
         return alike and find_numbers(self.text) == find_numbers(other.text)
 
 
@@ -703,10 +704,6 @@ class _Words:
     def _has_pair(self, pair: str) -> bool:
         beside_light = not _EMPTY.isdisjoint(pair) and all(one in self._plain or one in _EMPTY for one in pair)
         return pair in self._plain or beside_light
-
-
-def _neutral_terms() -> frozenset[str]:
-    return telling_terms(" ".join((*MONTH_NAMES, *DAY_NAMES, _LIGHT)))
 
 
 #: What shows that two names may change places, and what joins two whose order says nothing.

@@ -218,9 +218,10 @@ def may_mention(text: str) -> bool:
 
 def parse_number(text: str) -> int | None:
     """The whole number that a text is: ``34``, ``thirty-four``, ``twenty first``, 三十四; None for anything else."""
-    plain = _ORDINAL.sub(_cardinal, unicodedata.normalize("NFKC", text).casefold().strip())
+    plain = unicodedata.normalize("NFKC", text).casefold().strip()
     if plain.isdecimal():
         return int(plain) if len(plain) < _EXACT else None
+    plain = _ORDINAL.sub(_cardinal, plain)
     if plain and _HAN_NUMBER.fullmatch(plain) and (value := _han_value(plain)).isdecimal():
         return int(value)
     found = _ENGLISH.pattern.fullmatch(plain)

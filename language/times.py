@@ -616,11 +616,15 @@ def _recurrence_of(words: str) -> Literal["", "daily", "weekly", "monthly", "yea
     """How often: "every Monday", "twice a year", 每天."""
     if not _EVERY.search(words):
         return ""
-    if re.search("year|annual|年|christmas|birthday|spring|summer|autumn|winter", words) or _A_MONTH.search(words):
+    if _EACH_YEAR.search(words) or _A_MONTH.search(words):
         return "yearly"
-    if re.search("month|月", words):
+    if "month" in words or "月" in words:
         return "monthly"
-    return "weekly" if re.search("week|mon|tue|wed|thu|fri|sat|sun|周|星期|礼拜", words) else "daily"
+    return "weekly" if _EACH_WEEK.search(words) else "daily"
+
+
+_EACH_YEAR = pattern_of("year|annual|年|christmas|birthday|spring|summer|autumn|winter")
+_EACH_WEEK = pattern_of("week|mon|tue|wed|thu|fri|sat|sun|周|星期|礼拜")
 
 
 def _read_near_day(match: re.Match[str], reference: date) -> _Readings:

@@ -45,6 +45,8 @@ _CAMEL = pattern_of(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IDENTIFIER = pattern_of(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
 _HUMP = pattern_of("[a-z0-9][A-Z]")
 _ACCENTS = pattern_of("[\u0300-\u036f]")
+#: Letters and marks of others than ASCII.
+_OTHER_LETTER = pattern_of(rf"[^\W\x00-\x7f]|[{UNSPACED}{_MARKS}]")
 _THOUSANDS = pattern_of(r"(?<=\d),(?=\d{3}(?:\D|$))")
 
 #: Marks: the text asks, names its speaker; and the prefix of the speaker's mark.
@@ -200,8 +202,8 @@ def _word_tokens(text: str) -> list[str]:
     found: list[str] = []
     if "_" in text or _HUMP.search(text):
         text = _IDENTIFIER.sub(_split_identifier, text)
-    folded = _fold_case(text)
-    if folded.isascii():
+    folded = _fold_case(text).replace("’", "'")
+    if folded.isascii() or not _OTHER_LETTER.search(folded):
         return [token for piece in _PLAIN_PIECE.findall(folded) for token in _of_piece(piece)]
     for piece in _PIECE.finditer(folded):
         if piece.lastgroup == "word":
