@@ -23,7 +23,7 @@ from typing import Literal
 
 from domain.fact_states import Event, FactState, LearnedFact, in_order, is_alone, settle_slot, state_of
 from domain.facts import EVENTS, Change, Fact, NewFact, Slot
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from facts.cues import ends_or_denies, is_denial, takes_back
 from facts.drafts import DoubtDraft, VerdictDraft
 from facts.evidence import is_telling, telling_terms
@@ -73,10 +73,11 @@ _DEEDS = pattern_of(
     r"|旅[游行](?!公司|社|局|集团)|爬山|拜访|探望|做客|聚[餐会]|打扫|收拾|刷[墙了]|修[好了]|装修|迟到|请假|过生日|送了",
     re.IGNORECASE,
 )
-_CANCELS = pattern_of(
+_CANCELS = Guarded(
+    "cancel|off|fell through|not happening|取消|泡汤|黄了|不|没",
     r"\b(?:cancel\w*|called off|(?:is|was) off\b|fell through|not happening)\b"
     r"|取消|泡汤|黄了|不[去办搞来]了|没[去办]成",
-    re.IGNORECASE,
+    any_case=True,
 )
 #: Words for the notice that somebody gives, or that something will end: no new value yet.
 _NOTICE = pattern_of(

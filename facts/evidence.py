@@ -13,6 +13,7 @@ from datetime import date, datetime, time, timedelta
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from operator import itemgetter
 from typing import Literal
 
 from domain.facts import Quote, Stance
@@ -41,7 +42,7 @@ from language.calendar import day_of
 from language.forget_requests import detect_forget_request, rounds_spoken_of
 from language.numbers import asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
 from language.references import people_named
-from language.scripts import Language, is_unspaced, language_of
+from language.scripts import Language, is_unspaced, language_of, unspaced_runs
 from language.sentences import sentence_spans, split_clauses
 from language.times import TimeExpression, TimeRange, clock_times, possible_ranges, read_times, without_times
 from language.words import terms
@@ -717,11 +718,16 @@ def best_sentences(
 ) -> tuple[tuple[Sentence, int], ...]:
     """The sentences that share most with a statement, best first, with their scores; of the ``quoted`` ones, all."""
     if quoted:
-        return tuple(sorted(((each, len(wanted & each.terms)) for each in quoted), key=lambda each: -each[1]))
-    scored = [(sentence, len(wanted & sentence.terms)) for source in sources for sentence in source.sentences]
-    most = max((score for _, score in scored), default=0)
-    kept = [each for each in scored if each[1] and each[1] >= most * _NEARLY_BEST]
-    return tuple(sorted(kept, key=lambda each: -each[1]))
+        scored = [(each, len(wanted & each.terms)) for each in quoted]
+        return tuple(sorted(scored, key=itemgetter(1), reverse=True))
+    scored = [
+        (sentence, score)
+        for source in sources
+        for sentence in source.sentences
+        if (score := len(wanted & sentence.terms))
+    ]
+    scored.sort(key=itemgetter(1), reverse=True)
+    return tuple(each for each in scored if each[1] >= scored[0][1] * _NEARLY_BEST)
 
 
 def in_order(sources: Iterable[Source]) -> tuple[Source, ...]:
@@ -823,7 +829,7 @@ def _share_of(statement: str, wanted: frozenset[str], sentence: Sentence) -> flo
 
 def _letters_of(wanted: frozenset[str]) -> frozenset[str]:
     """The characters of terms in scripts without spaces, but for those of every sentence."""
-    return frozenset(filter(is_unspaced, {*"".join(wanted)} - _DENYING))
+    return frozenset("".join(unspaced_runs("".join(wanted)))) - _DENYING
 
 
 def weakest_stance(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date, time
@@ -13,7 +13,7 @@ from domain.patterns import Guarded, pattern_of
 from facts.evidence import TextFigures
 from language.calendar import MONTH_NAMES
 from language.numbers import asserted_numbers, compares, parse_number
-from language.times import LUNAR_DAY, Kind, TimeExpression, TimeRange, clock_times, range_of, read_times, without_times
+from language.times import LUNAR_DAY, TimeExpression, TimeRange, clock_times, range_of, read_times, without_times
 
 #: As many statements as a window has.
 _TEXTS_CACHED = 256
@@ -178,16 +178,14 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """The figures that a statement asserts: lunar days, the times of day, the named days, and the rest of its text."""
+    """The figures that a statement asserts, and the text that its expressions of time are in."""
 
-    lunar: tuple[str, ...]
-    at: frozenset[time]
-    times: tuple[TimeExpression, ...]
     text: str
-
-    def of_kinds(self, *kinds: Kind) -> list[TimeExpression]:
-        """The expressions of time of some kinds."""
-        return [one for one in self.times if one.kind in kinds]
+    lunar: Sequence[str]
+    at: frozenset[time]
+    named: Sequence[TimeExpression]  #: days, months, weekdays
+    clocks: Sequence[TimeExpression]
+    of_month: Sequence[TimeExpression]  #: days without a month
 
 
 @lru_cache(_TEXTS_CACHED)
@@ -198,7 +196,10 @@ def _figures_stated(text: str) -> _Stated | None:
     text = _COUNTED_NAMES.sub(" ", text)
     lunar = tuple(found[0] for found in LUNAR_DAY.all_in(text))
     text = LUNAR_DAY.sub(" ", text) if lunar else text
-    return _Stated(lunar, clock_times(text, _ANY_DAY), read_times(text, _ANY_DAY), text)
+    times = read_times(text, _ANY_DAY)
+    kinds = (("date", "day", "month", "weekday"), ("clock",), ("day of month",))
+    named, clocks, of_month = ([one for one in times if one.kind in each] for each in kinds)
+    return _Stated(text, lunar, clock_times(text, _ANY_DAY), named, clocks, of_month)
 
 
 def wrong_figure(text: str, figures: Figures, compared: AbstractSet[str] = frozenset()) -> str:
@@ -211,20 +212,18 @@ def wrong_figure(text: str, figures: Figures, compared: AbstractSet[str] = froze
         return ""
     if any(one not in figures.lunar and not figures.holds_day(*_month_and_day(one)) for one in stated.lunar):
         return "date"
-    named = stated.of_kinds("date", "day", "month", "weekday")
     if stated.at and figures.clock_times and not stated.at <= figures.clock_times:
         return "time"
-    written = [one.possible[0] for one in named if one.kind == "date"]
+    written = [one.possible[0] for one in stated.named if one.kind == "date"]
     if any(not figures.bears_range(each) for each in written):
         return "date"
-    if any(not _bears_expression(one, figures, written) for one in named):
+    if any(not _bears_expression(one, figures, written) for one in stated.named):
         return "date"
-    clocks = [one for one in stated.of_kinds("clock") if figures.clock_times]
-    days = stated.of_kinds("day of month")
-    dated = [one for one in days if figures.holds_day(0, one.possible[0].first.day)]
-    if any(one not in dated and not stated.text[one.start : one.end].isascii() for one in days):
+    clocks = stated.clocks if stated.clocks and figures.clock_times else ()
+    dated = [one for one in stated.of_month if figures.holds_day(0, one.possible[0].first.day)]
+    if any(one not in dated and not stated.text[one.start : one.end].isascii() for one in stated.of_month):
         return "date"  # "the 2nd" may be another kind of number
-    rest = without_times(stated.text, sorted([*named, *clocks, *dated], key=lambda one: one.start))
+    rest = without_times(stated.text, sorted([*stated.named, *clocks, *dated], key=lambda one: one.start))
     numbers = [one for one in asserted_numbers(rest) if compared.isdisjoint(one) and not figures.bears_number(one)]
     if numbers and compares(rest):
         numbers = [one for one in numbers if not figures.bears_number(one, compared=True)]

@@ -573,7 +573,7 @@ def _read_season(match: re.Match[str], reference: date) -> _Readings:
 
 def _read_weekday(match: re.Match[str], reference: date) -> _Readings:
     """Thursday, last Sunday, next Tuesday: the latest or the next one; "next" may be that of the week after."""
-    number = next(at for at, name in enumerate(DAY_NAMES) if name.startswith(match["weekday"][:3]))
+    number = _WEEKDAYS[match["weekday"][:3]]
     which = _group(match, "which")
     ahead = (number - reference.weekday()) % 7
     of_this_week = number - reference.weekday()
@@ -779,6 +779,7 @@ def _hours_of(match: re.Match[str]) -> tuple[time, time] | None:
 
 
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12, "春": 3, "夏": 6, "秋": 9, "冬": 12}
+_WEEKDAYS = {name[:3]: number for number, name in enumerate(DAY_NAMES)}
 _HAN_WEEKDAYS = {
     day: number for number, days in enumerate(("一1", "二2", "三3", "四4", "五5", "六6", "日天7")) for day in days
 }

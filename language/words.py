@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
+from itertools import chain
 
 from domain.patterns import pattern_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
@@ -204,7 +205,7 @@ def _word_tokens(text: str) -> list[str]:
         text = _IDENTIFIER.sub(_split_identifier, text)
     folded = _fold_case(text).replace("’", "'")
     if folded.isascii() or not _OTHER_LETTER.search(folded):
-        return [token for piece in _PLAIN_PIECE.findall(folded) for token in _of_piece(piece)]
+        return list(chain.from_iterable(map(_of_piece, _PLAIN_PIECE.findall(folded))))
     for piece in _PIECE.finditer(folded):
         if piece.lastgroup == "word":
             found += _of_word(piece[0])
@@ -317,7 +318,7 @@ _OPENING = pattern_of(r"^\W*\w+")
 _CALLED = pattern_of(r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做|[全本大小真原]名|[外花]号)([\u4e00-\u9fff]{2})")
 _POSSESSED = pattern_of(r"['’]s?$")
 _FEASTS = ("christmas", "easter", "thanksgiving", "halloween")
-_CALENDAR = frozenset((*DAY_NAMES, *MONTH_NAMES, *(f"{day}s" for day in DAY_NAMES), *_FEASTS))
+_NO_NAMES = STOP_WORDS.union(DAY_NAMES, MONTH_NAMES, (f"{day}s" for day in DAY_NAMES), _FEASTS)
 
 
 def names_in(text: str, *, opening: bool = True) -> Iterator[str]:
@@ -336,8 +337,7 @@ def latin_names(text: str) -> tuple[str, ...]:
     return tuple(
         word
         for found in _NAME.finditer(text)
-        if (word := _POSSESSED.sub("", found[0]).rstrip("-&")).casefold() not in _CALENDAR
-        and word.casefold() not in STOP_WORDS
+        if (word := _POSSESSED.sub("", found[0]).rstrip("-&")).casefold() not in _NO_NAMES
         and (found.start() not in first or _USED_AS_NAME.match(text, found.start()))
     )
 
