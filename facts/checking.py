@@ -553,13 +553,12 @@ class _Checking:
         if not (start or end) and attribute not in _NO_START:
             said = basis.sources[-1].said
             statement = _UNTIL.sub("", basis.claim.text)
-            named = Figures([TextFigures(statement, said)])
             ahead = basis.claim.stance in ("planned", "wished") or attribute in _HAS_DAY
-            days = _days_in(statement, said) or [
-                each
-                for each in self._days_of_words(basis, said)
-                if ahead or named.holds_day(each.first.month, each.first.day)
-            ]
+            days = _days_in(statement, said)
+            if not days and (ahead or read_times(statement, said)):
+                named = Figures([TextFigures(statement, said)])
+                of_words = self._days_of_words(basis, said)
+                days = [each for each in of_words if ahead or named.holds_day(each.first.month, each.first.day)]
             start = days[0].iso if len(days) == 1 and days[0].iso != said.isoformat() else ""
         given = [
             f"T{at.isoformat('minutes')}" if day and (at := parse_time(day)) and at in basis.figures.clock_times else ""
