@@ -94,7 +94,7 @@ class CheckedNotes:
     rejected: Counter[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Claim:
     """What is to be checked: the text of a note, or a fact with the quotes that were found for it."""
 
@@ -112,7 +112,7 @@ class _Claim:
         return self.draft.subject if self.draft and self.about == "other" else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Basis:
     """The evidence of a claim, the strongest stance that it allows, and the claim with its figures put right."""
 
@@ -476,10 +476,11 @@ class _Checking:
         """Whether only a question of yes or no has the words of a claim, and its answer says neither."""
         if asks_openly(question.text) or ends_or_denies(claim.text) or any(one.is_agreement for one in sources):
             return False
-        people = telling_terms(" ".join(self._find_people(claim)))
         said = frozenset().union(*(one.terms for one in sources))
-        asked = question.terms - people
-        if wanted.isdisjoint(asked) or not (wanted | people).isdisjoint(said):
+        if wanted.isdisjoint(question.terms) or not wanted.isdisjoint(said):
+            return False
+        people = telling_terms(" ".join(self._find_people(claim)))
+        if wanted.isdisjoint(question.terms - people) or not people.isdisjoint(said):
             return False
         bears_number = self._figures_of(sources).bears_number
         return not any(source.own_days for source in sources) and not any(

@@ -428,6 +428,9 @@ class PersonaEditing:
         text = _WEAKENS.sub(" ", text)
         if olds or any(one.fact.until or one.before for one in facts):
             text = _FORMERLY.sub(" ", text)
+        wanted = telling_terms(text) - neutral
+        if text.isascii() and any(wanted <= telling_terms(one.fact.restatement) for one in facts):
+            return
         said = [_Words(one.fact.restatement) for one in facts]
         unsaid = [part for part in _PART.split(text) if all(any(one.missing_in(part, neutral)) for one in said)]
         if not unsaid:
@@ -717,12 +720,14 @@ _STATEMENTS = pattern_of(r"[;!?…。；！？]|\.(?=\s|$)")
 def _swaps_names(text: str, evidence: _Evidence, names: Names) -> bool:
     """Whether a part of a text has two names in the reverse order of a statement and the same words between them."""
     statement = evidence.says.partition("\n")[0]
-    known = {evidence.fact.subject, *evidence.fact.persons, *latin_names(f"{text}\n{statement}")} - {""}
-    there = _places_of_names(statement, known, names)
+    own = {name: who for who, each in ((PERSON, names.person), (COMPANION, names.companion)) for name in each}
+    known = {*own, evidence.fact.subject, *evidence.fact.persons, *latin_names(f"{text}\n{statement}")} - {""}
+    longest_first = sorted(known, key=len, reverse=True)
+    there = _places_of_names(statement, longest_first, own)
     if len(there) < 2:
         return False
-    for part in _STATEMENTS.split(text):
-        here = _places_of_names(part, known, names)
+    for part in filter(None, _STATEMENTS.split(text)):
+        here = _places_of_names(part, longest_first, own)
         for first, second in permutations(here.keys() & there.keys(), 2):
             if here[first] < here[second] and there[second] < there[first]:
                 between = part[slice(here[first][1], here[second][0])].strip()
@@ -738,11 +743,10 @@ def _swaps_names(text: str, evidence: _Evidence, names: Names) -> bool:
     return False
 
 
-def _places_of_names(text: str, known: Collection[str], names: Names) -> dict[str, tuple[int, int]]:
-    """Where each ``known`` name begins and ends in a text; all names of person or companion are one."""
+def _places_of_names(text: str, known: Iterable[str], own: Mapping[str, str]) -> dict[str, tuple[int, int]]:
+    """Where each ``known`` name begins and ends in a text; all names of person or companion, their ``own``, are one."""
     places: dict[str, tuple[int, int]] = {}
-    own = {name: who for who, each in ((PERSON, names.person), (COMPANION, names.companion)) for name in each}
-    for name in sorted({*known, *own}, key=len, reverse=True):
+    for name in known:
         if is_named_in(name, text):
             at = text.find(name)
             places.setdefault(own.get(name, name), (at, at + len(name)))
