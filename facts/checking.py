@@ -161,7 +161,7 @@ class _Checking:
         self._own = frozenset((*names.person, *names.companion))
         self._new_id = new_id
         self._of_message: Counter[str] = Counter()
-        self._figures: dict[tuple[tuple[int, ...], tuple[int, ...]], Figures] = {}
+        self._figures: dict[tuple[tuple[Source, ...], tuple[Source, ...]], Figures] = {}
         self._texts: dict[tuple[str, date, bool], TextFigures] = {}
         self.notes: list[NewNote] = []
         self.facts: list[NewFact] = []
@@ -375,9 +375,9 @@ class _Checking:
 
     def _figures_of(self, sources: Sequence[Source], before: Sequence[Source] = ()) -> Figures:
         """All figures of some messages, and of those before them, computed once."""
-        said = sources[-1].said
-        key = tuple(one.place for one in sources), tuple(one.place for one in before)
+        key = tuple(sources), tuple(before)
         if key not in self._figures:
+            said = sources[-1].said
             texts = [self._figures_in(one.text, said) for one in before]
             # Whoever tells of a text that they pass on takes its figures from there.
             passed_on = (one.message.words for one in sources if one.spoken_by_person and one.text != one.message.words)

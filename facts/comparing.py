@@ -26,7 +26,7 @@ from domain.facts import EVENTS, Change, Fact, NewFact, Slot
 from domain.patterns import Guarded, pattern_of
 from facts.cues import ends_or_denies, is_denial, takes_back
 from facts.drafts import DoubtDraft, VerdictDraft
-from facts.evidence import is_telling, telling_terms
+from facts.evidence import telling_terms
 from facts.slots import COMPANION, PERSON, are_apart, depends_on, normalize_text
 from language.calendar import seconds_of
 from language.numbers import find_numbers
@@ -692,12 +692,10 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
     scores: dict[str, float] = defaultdict(float)
     for one in new:
         changed = _changed_by(one, slots)
+        text = f"{_text_of(one)} {changed}"
+        telling = telling_terms(text) - own
         # A fixed order makes the sums of scores, and so the prompt, reproducible.
-        roots = dict.fromkeys(
-            _root_of(term)
-            for term in terms(f"{_text_of(one)} {changed}")
-            if term not in own and (len(term) > 1 or is_telling(term))
-        )
+        roots = dict.fromkeys([_root_of(term) for term in terms(text) if term in telling])
         for root in roots.keys() - holding.keys():
             having, at = list[Fact](), everything.find(root)
             while at >= 0 and len(having) <= _SMALL_SLOT:  # no more than are needed to show that the word is common

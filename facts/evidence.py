@@ -853,7 +853,7 @@ def telling_terms(text: str) -> frozenset[str]:
     found = terms(text)
     if text.isascii():
         return frozenset(found)
-    return frozenset([term for term in found if len(term) > 1 or is_telling(term)])
+    return frozenset([term for term in found if len(term) > 1 or not is_unspaced(term)])
 
 
 def telling_terms_of_value(value: str) -> frozenset[str]:
@@ -868,11 +868,6 @@ def _are_similar(name: str, word: str, similarity: float) -> bool:
         return True
     matcher = SequenceMatcher(None, name, word, autojunk=False)
     return matcher.real_quick_ratio() >= similarity <= matcher.ratio()
-
-
-def is_telling(term: str) -> bool:
-    """Whether a term means something on its own."""
-    return len(term) > 1 or term.isascii() or not is_unspaced(term)
 
 
 def is_named_in(name: str, text: str) -> bool:

@@ -362,8 +362,11 @@ def _counts(text: str) -> Mapping[str, set[int]]:
 @lru_cache(256)
 def _best_clause(statement: str, sentence: str) -> str:
     """The clause of a sentence that shares most with a statement."""
+    clauses = split_clauses(sentence)
+    if len(clauses) < 2:
+        return clauses[0] if clauses else sentence
     wanted = set(terms(statement))
-    return max(split_clauses(sentence), key=lambda clause: len(wanted.intersection(terms(clause))), default=sentence)
+    return max(clauses, key=lambda clause: len(wanted.intersection(terms(clause))))
 
 
 #: A name like 阿珂 or 老魏, or a name with a verb, at the beginning of a clause.
