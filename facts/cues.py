@@ -254,6 +254,12 @@ def takes_back(text: str) -> bool:
     return found is not None or _ENDED.search(plain) is not None
 
 
+def may_take_back(text: str) -> bool:
+    """Whether a clause of a text may deny or end something; a quick check."""
+    plain = text.casefold()
+    return _DENIES.may_stand_in(plain) or _ENDED.may_stand_in(plain)
+
+
 def denied_part(clause: str) -> str:
     """What a clause denies or ends: what stands behind a denial, else all of it; "" where it does neither.
 

@@ -214,11 +214,12 @@ def wrong_figure(text: str, figures: Figures, compared: AbstractSet[str] = froze
         return "date"
     if stated.at and figures.clock_times and not stated.at <= figures.clock_times:
         return "time"
-    written = [one.possible[0] for one in stated.named if one.kind == "date"]
-    if any(not figures.bears_range(each) for each in written):
-        return "date"
-    if any(not _bears_expression(one, figures, written) for one in stated.named):
-        return "date"
+    if stated.named:
+        written = [one.possible[0] for one in stated.named if one.kind == "date"]
+        if any(not figures.bears_range(each) for each in written):
+            return "date"
+        if any(not _bears_expression(one, figures, written) for one in stated.named):
+            return "date"
     clocks = stated.clocks if stated.clocks and figures.clock_times else ()
     dated = [one for one in stated.of_month if figures.holds_day(0, one.possible[0].first.day)]
     if any(one not in dated and not stated.text[one.start : one.end].isascii() for one in stated.of_month):

@@ -397,7 +397,7 @@ class PersonaEditing:
         if not text or len(text) > _LONGEST_LINE:
             return "too long" if text else "no text"
         new = _read_line(text)
-        others = (line.read for at, line in enumerate(self._lines) if line and at not in replaced)
+        others = [line.read for at, line in enumerate(self._lines) if line and at not in replaced]
         same = len(olds) == 1 and new.bare == _letters_of(olds[0])
         if same or any(map(new.is_like, others)):
             return "repeats"
@@ -429,7 +429,7 @@ class PersonaEditing:
         if olds or any(one.fact.until or one.before for one in facts):
             text = _FORMERLY.sub(" ", text)
         wanted = telling_terms(text) - neutral
-        if text.isascii() and any(wanted <= telling_terms(one.fact.restatement) for one in facts):
+        if not unspaced_length(text) and any(wanted <= telling_terms(one.fact.restatement) for one in facts):
             return
         said = [_Words(one.fact.restatement) for one in facts]
         unsaid = [part for part in _PART.split(text) if all(any(one.missing_in(part, neutral)) for one in said)]
