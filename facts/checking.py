@@ -421,7 +421,7 @@ class _Checking:
             or asserts_what_is_denied(claim.text, quoted, said)
         ):
             return "polarity", claim.stance
-        others = [name for name in self._find_people(claim) if name not in self._own]
+        others = (name for name in self._find_people(claim) if name not in self._own)
         tops = [sentence for sentence, score in best if score == best[0][1]]
         words = [quote.words for quote in claim.quotes]
         fault = find_fault(claim.text, claim.about, others, tops, self._around, words)
@@ -502,11 +502,10 @@ class _Checking:
 
     # --- names
 
-    def _find_people(self, claim: _Claim) -> tuple[str, ...]:
-        """The recognisable names in a claim."""
+    def _find_people(self, claim: _Claim) -> Iterator[str]:
+        """The recognisable names in a claim, found when they are needed."""
         listed = (*claim.draft.persons, claim.draft.subject) if claim.draft else ()
-        found = (*listed, *self._own, *whole_names(claim.text))
-        return tuple(dict.fromkeys(name for name in found if name in claim.text))
+        yield from (name for name in (*listed, *self._own, *whole_names(claim.text)) if name in claim.text)
 
     def _find_names(self, claim: _Claim, sources: tuple[Source, ...]) -> tuple[Source, ...] | None:
         """The other messages with names of a claim; None if a name is in no message and like none in them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -164,7 +164,7 @@ def _plain(text: str) -> str:
 def find_fault(
     statement: str,
     about: About,
-    others: Collection[str],
+    others: Iterable[str],
     evidence: Sequence[Sentence],
     around: Around = _SILENCE,
     quoted: Sequence[str] = (),
@@ -416,6 +416,8 @@ def _has_other_subject(clause: str) -> bool:
 def governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
     """The clause with the subject of the one that says a statement: itself, or one before it."""
     best = _whole_clause(statement, sentence, quoted)
+    if split_clauses(sentence) == (best,):
+        return best
     before = split_clauses(sentence[: sentence.find(best) + len(best)])
     others = (each for each in before if _has_other_subject(each) and not _ONLY_THINKS.search(each))
     if _HAS_SUBJECT.match(best) and not any(others):

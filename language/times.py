@@ -100,7 +100,8 @@ def _match_times(text: str) -> tuple[Sequence[tuple[_Rule, re.Match[str]]], str,
     plain = text.lower().replace("’", "'")
     if len(plain) != len(text):  # every place in it is a place in the text
         plain = "".join(one.lower()[:1] or one for one in text).replace("’", "'")
-    present = {part for part in (_NEEDED_IN_ASCII if plain.isascii() else _NEEDED) if part in plain}
+    needed = _NEEDED_IN_ASCII if plain.isascii() else _NEEDED if _LETTER.search(plain) else _NEEDED_WITHOUT_LETTERS
+    present = {part for part in needed if part in plain}
     if not (present.isdisjoint(_MONTHS_SHORT) or _SHORT_MONTH.search(plain)):  # "Mara" is no March
         present.difference_update(_MONTHS_SHORT)
     found: list[tuple[_Rule, re.Match[str]]] = []
@@ -848,6 +849,7 @@ _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
+_LETTER = pattern_of("[a-z]")
 _SHORT_MONTH = pattern_of(rf"\b{_MONTH}")
 _DAY_NUMBER = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
 _ORDINAL_DAY = rf"(?:(?:twenty|thirty)[ -])?(?:{ORDINAL})"
@@ -1062,4 +1064,5 @@ _RULES = (
 #: What the rules look for before they are tried, and which of them need it.
 _NEEDED = frozenset[str]().union(*(rule.needs | rule.also for rule in _RULES))
 _NEEDED_IN_ASCII = frozenset(filter(str.isascii, _NEEDED))
+_NEEDED_WITHOUT_LETTERS = frozenset(part for part in _NEEDED if not part.isascii() or part.isdecimal())
 _NEEDING = {part: [at for at, rule in enumerate(_RULES) if part in rule.needs] for part in _NEEDED}
