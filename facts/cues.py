@@ -47,7 +47,8 @@ def is_question(sentence: str) -> bool:
     >>> is_question("Will you remind me of Tom's birthday?"), is_question("能提醒我爸的生日吗？")
     (False, False)
     """
-    asks = not _TAG.search(sentence) if _ASKS.search(sentence) else bool(_ASKS_HAN.search(sentence))
+    in_han = not sentence.isascii() and _ASKS_HAN.search(sentence) is not None
+    asks = not _TAG.search(sentence) if _ASKS.search(sentence) else in_han
     return asks and (asks_openly(sentence) or not _REQUESTS.search(sentence))
 
 

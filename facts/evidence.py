@@ -577,15 +577,19 @@ class SpokenWindow:
         others = (
             each
             for each in nearest
-            if not each.barred and (each.spoken_by_person or of_companion or self._is_taken_up(each))
+            if not each.barred and (each.spoken_by_person or of_companion or each.place in self._taken_up)
         )
         forms = (wanted, " ".join(wanted)) if name.isupper() else (wanted,)  # "A G M" as it is dictated
         return next((other for other in others if any(is_named_in(one, other.words) for one in forms)), None)
 
-    def _is_taken_up(self, source: Source) -> bool:
-        """Whether the companion asked about what it names, and the person answered without denying it."""
-        after = self._sources[source.place + 1 : source.place + 2]
-        return any(map(asks_openly, source.questions)) and any(one.spoken_by_person and not one.denies for one in after)
+    @cached_property
+    def _taken_up(self) -> frozenset[int]:
+        """Where the companion asked about what it names, and the person answered without denying it."""
+        return frozenset(
+            one.place
+            for one, after in pairwise(self._sources)
+            if after.spoken_by_person and not after.denies and any(map(asks_openly, one.questions))
+        )
 
     def is_like_a_word(self, name: str, similarity: float) -> bool:
         """Whether a name is like a word of a message, or another form of one: a typo, "Climbing" for "I climb"."""
