@@ -271,18 +271,21 @@ def is_still_ahead(statement: str, evidence: Sequence[Sentence], quoted: Sequenc
     return not done and (ahead or (bool(clauses) and all(map(_STILL_AHEAD.search, clauses))))
 
 
-_A_NUMBER = pattern_of(
-    rf"\d(?:[\d,.:]*\d)?|[零一二两三四五六七八九十百千万]{{1,8}}|\b(?:{ENGLISH_COUNT.replace('?P<count>', '?:')}|{ORDINAL})\b"
-)
+_NUMBER = rf"\d(?:[\d,.:]*\d)?|[零一二两三四五六七八九十百千万]{{1,8}}|\b(?:{ENGLISH_COUNT.replace('?P<count>', '?:')}|{ORDINAL})\b"
+_A_NUMBER = pattern_of(_NUMBER)
 #: What takes back the number before it, and what is not the number behind it.
-_RATHER = pattern_of(
-    r"\b(?:no,? wait|wait,? no|no,? sorry|sorry,? no|i mean|i meant|make (?:that|it)|scratch that|correction|oops|no an?|hang on|or rather)\b"
-    r"[^.!?]{0,60}$|(?:不对|[打说记看搞写]错了|口误|[哦啊噢哎]不|更正)[^。！？]{0,30}$"
+_ENGLISH_RATHER = (
+    r"(?:no,? wait|wait,? no|no,? sorry|sorry,? no|i mean|i meant|make (?:that|it)|scratch that|correction|oops|no an?"
+    r"|hang on|or rather)"
 )
+_HAN_RATHER = r"(?:不对|[打说记看搞写]错了|口误|[哦啊噢哎]不|更正)"
+_RATHER = pattern_of(rf"\b{_ENGLISH_RATHER}\b[^.!?]{{0,60}}$|{_HAN_RATHER}[^。！？]{{0,30}}$")
+_NOT = r" ?(?:the |on |at |in )?[£$€]?"
+_NOT_THIS = pattern_of(rf"(?:\bnot|不是){_NOT}$")
+#: A text without any of these puts no number right; "not a" is not "not a dozen".
 _MAY_CORRECT = pattern_of(
-    r"\bno,?\b|\bnot\b|mean|sorry|wait|make|scratch|correction|oops|rather|hang on|不|错|口误|更正"
+    rf"{_ENGLISH_RATHER}|{_HAN_RATHER}|(?:not|不是){_NOT}(?!an?\b(?! (?:couple|few|dozen|and a half)))(?:{_NUMBER})"
 )
-_NOT_THIS = pattern_of(r"(?:\bnot|不是) ?(?:the |on |at |in )?[£$€]?$")
 _AS_FAR, _NEAR = 150, 80
 
 

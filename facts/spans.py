@@ -170,7 +170,8 @@ def _letters_of(text: str) -> str:
     return "".join(map(_letters_in, text))
 
 
-def _places_of_letters(text: str) -> list[int]:
+@lru_cache(_TEXTS_CACHED)
+def _places_of_letters(text: str) -> Sequence[int]:
     """The place in a text of each of these."""
     return [place for place, character in enumerate(text) for _ in _letters_in(character)]
 
