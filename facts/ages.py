@@ -141,7 +141,7 @@ def without_ages(line: str, said: date) -> str:
     if not may_mention(line) or _BORN.search(line):
         return line
     for rules, about, exact in ((_ENGLISH, "about {}/{}", "in {}"), (_CHINESE, "约{}/{}年生", "{}年生")):
-        for pattern, template in rules:
+        for pattern, template in (one for one in rules if one[0].may_stand_in(line)):
             line = pattern.sub(partial(_replace_age, template=template, said=said, about=about, exact=exact), line)
     return line
 

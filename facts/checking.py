@@ -98,7 +98,7 @@ class CheckedNotes:
     rejected: Counter[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Claim:
     """What is to be checked: the text of a note, or a fact with the quotes that were found for it."""
 
@@ -116,7 +116,7 @@ class _Claim:
         return self.draft.subject if self.draft and self.about == "other" else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Basis:
     """The evidence of a claim, the strongest stance that it allows, and the claim with its figures put right."""
 
@@ -165,7 +165,7 @@ class _Checking:
         self._own = frozenset((*names.person, *names.companion))
         self._new_id = new_id
         self._of_message: Counter[str] = Counter()
-        self._figures: dict[tuple[tuple[int, ...], tuple[int, ...]], Figures] = {}
+        self._figures: dict[tuple[tuple[Source, ...], tuple[Source, ...]], Figures] = {}
         self._texts: dict[tuple[str, date, bool], TextFigures] = {}
         self.notes: list[NewNote] = []
         self.facts: list[NewFact] = []
@@ -386,7 +386,7 @@ class _Checking:
     def _needs(self, answered: Sequence[Source], sources: Sequence[Source], claim: _Claim) -> bool:
         """Whether a claim rests on the questions that its messages answer, by a word or a figure in them."""
         said, asked = (frozenset().union(*(one.terms for one in each)) for each in (sources, answered))
-        if telling_terms(claim.text) & asked - said - telling_terms(" ".join(self._own)):
+        if self._window.without_own_names(telling_terms(claim.text)) & asked - said:
             return True
         return wrong_figure(claim.text, self._figures_of(sources)) != ""
 
@@ -411,9 +411,9 @@ class _Checking:
 
     def _figures_of(self, sources: Sequence[Source], before: Sequence[Source] = ()) -> Figures:
         """All figures of some messages, and of those before them, computed once."""
-        said = sources[-1].said
-        key = tuple(one.place for one in sources), tuple(one.place for one in before)
+        key = tuple(sources), tuple(before)
         if key not in self._figures:
+            said = sources[-1].said
             texts = [self._figures_in(one.text, said) for one in before]
             # Whoever tells of a text that they pass on takes its figures from there.
             passed_on = (one.message.words for one in sources if one.spoken_by_person and one.text != one.message.words)
@@ -459,7 +459,7 @@ class _Checking:
             or asserts_what_is_denied(claim.text, quoted, said)
         ):
             return "polarity", claim.stance
-        others = [name for name in self._find_people(claim) if name not in self._own]
+        others = (name for name in self._find_people(claim) if name not in self._own)
         tops = list(quoted) or [sentence for sentence, score in best if score == best[0][1]]
         words = [quote.words for quote in claim.quotes]
         fault = find_fault(claim.text, claim.about, others, tops, self._around, words)
@@ -470,8 +470,8 @@ class _Checking:
         if fault:
             return fault, claim.stance
         of_companion = claim.about == "companion"
-        own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         parts = tuple(each for each in parts if not each.asks) or parts  # "The shop? I left it last month."
+        own = [one for one in sources if not one.spoken_by_person] if of_companion else ()
         best = best_sentences(wanted, own) or best_sentences(wanted, (), parts) or best
         if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):
             return "", "stated"
@@ -516,10 +516,11 @@ class _Checking:
         """Whether only a question of yes or no has the words of a claim, and its answer says neither."""
         if asks_openly(question.text) or ends_or_denies(claim.text) or any(one.is_agreement for one in sources):
             return False
-        people = telling_terms(" ".join(self._find_people(claim)))
         said = frozenset().union(*(one.terms for one in sources))
-        asked = question.terms - people
-        if wanted.isdisjoint(asked) or not (wanted | people).isdisjoint(said):
+        if wanted.isdisjoint(question.terms) or not wanted.isdisjoint(said):
+            return False
+        people = telling_terms(" ".join(self._find_people(claim)))
+        if wanted.isdisjoint(question.terms - people) or not people.isdisjoint(said):
             return False
         bears_number = self._figures_of(sources).bears_number
         return not any(source.own_days for source in sources) and not any(
@@ -541,11 +542,10 @@ class _Checking:
 
     # --- names
 
-    def _find_people(self, claim: _Claim) -> tuple[str, ...]:
-        """The recognisable names in a claim."""
+    def _find_people(self, claim: _Claim) -> Iterator[str]:
+        """The recognisable names in a claim, found when they are needed."""
         listed = (*claim.draft.persons, claim.draft.subject) if claim.draft else ()
-        found = (*listed, *self._own, *whole_names(claim.text))
-        return tuple(dict.fromkeys(name for name in found if name in claim.text))
+        yield from (name for name in (*listed, *self._own, *whole_names(claim.text)) if name in claim.text)
 
     def _find_names(self, claim: _Claim, sources: tuple[Source, ...]) -> tuple[Source, ...] | None:
         """The other messages with names of a claim; None if a name is in no message and like none in them."""
@@ -554,8 +554,9 @@ class _Checking:
             return ()  # names are spelt in another script
         before = () if of_companion else self._window.before(sources)
         # 多伦多 for Toronto; who or what is named in another script is not known to be the same.
+        location = claim.draft.location if claim.draft else ""
         places = (each["name"] for source in sources for each in _LATIN_PLACE.finditer(source.text))
-        location = claim.draft.location if claim.draft and any(one not in claim.text for one in places) else ""
+        location = location if location and any(one not in claim.text for one in places) else ""
         for name in _names_of(claim):
             place = self._window.source_of(name, (*sources, *before), of_companion)
             if isinstance(place, Source):
@@ -592,16 +593,15 @@ class _Checking:
         if not (start or end) and attribute not in _NO_START:
             said = basis.sources[-1].said
             statement = _UNTIL.sub("", basis.claim.text)
-            named = Figures([TextFigures(statement, said)])
             ahead = basis.claim.stance in ("planned", "wished") or attribute in _HAS_DAY
-            days = _days_in(statement, said) or [
-                each
-                for each in self._days_of_words(basis, said)
-                if ahead or named.holds_day(each.first.month, each.first.day)
-            ]
+            days = _days_in(statement, said)
+            if not days and (ahead or read_times(statement, said)):
+                named = Figures([TextFigures(statement, said)])
+                of_words = self._days_of_words(basis, said)
+                days = [each for each in of_words if ahead or named.holds_day(each.first.month, each.first.day)]
             start = days[0].iso if len(days) == 1 and days[0].iso != said.isoformat() else ""
         given = [
-            f"T{at.isoformat('minutes')}" if (at := parse_time(day)) and at in basis.figures.clock_times else ""
+            f"T{at.isoformat('minutes')}" if day and (at := parse_time(day)) and at in basis.figures.clock_times else ""
             for day in (draft.start, draft.end)
         ]
         if len(start) == _DAY and not given[0] and len(basis.own.likely_times) == 1:

@@ -23,10 +23,10 @@ from typing import Literal
 
 from domain.fact_states import Event, FactState, LearnedFact, in_order, is_alone, settle_slot, state_of
 from domain.facts import EVENTS, Change, Fact, NewFact, Slot
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from facts.cues import ends_or_denies, is_denial, takes_back
 from facts.drafts import DoubtDraft, VerdictDraft
-from facts.evidence import is_named_in, is_telling, telling_terms
+from facts.evidence import is_named_in, telling_terms
 from facts.slots import COMPANION, PERSON, are_apart, depends_on, normalize_text
 from language.calendar import seconds_of
 from language.numbers import find_numbers
@@ -73,10 +73,11 @@ _DEEDS = pattern_of(
     r"|旅[游行](?!公司|社|局|集团)|爬山|拜访|探望|做客|聚[餐会]|打扫|收拾|刷[墙了]|修[好了]|装修|迟到|请假|过生日|送了",
     re.IGNORECASE,
 )
-_CANCELS = pattern_of(
+_CANCELS = Guarded(
+    "cancel|off|fell through|not happening|取消|泡汤|黄了|不|没",
     r"\b(?:cancel\w*|called off|(?:is|was) off\b|fell through|not happening)\b"
     r"|取消|泡汤|黄了|不[去办搞来]了|没[去办]成",
-    re.IGNORECASE,
+    any_case=True,
 )
 #: Words for the notice that somebody gives, or that something will end: no new value yet.
 _NOTICE = pattern_of(
@@ -700,10 +701,10 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
     scores: dict[str, float] = defaultdict(float)
     for one in new:
         changed = _changed_by(one, slots)
+        text = f"{_text_of(one)} {changed}"
+        telling = telling_terms(text) - own
         # A fixed order makes the sums of scores, and so the prompt, reproducible.
-        roots = dict.fromkeys(
-            _root_of(term) for term in terms(f"{_text_of(one)} {changed}") if is_telling(term) and term not in own
-        )
+        roots = dict.fromkeys([_root_of(term) for term in terms(text) if term in telling])
         for root in roots.keys() - holding.keys():
             having, at = list[Fact](), everything.find(root)
             while at >= 0 and len(having) <= _SMALL_SLOT:  # no more than are needed to show that the word is common
@@ -726,8 +727,8 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
     found = (fact for fact, _ in texts if scores[fact.text_id])
     kept = sorted(found, key=lambda fact: (-scores[fact.text_id], -fact.number))
     left = most - sum(fact.slot in wanted for fact in kept)
-    others = [fact for fact in kept if fact.slot not in wanted][: max(0, left)]
-    return tuple(fact for fact in kept if fact.slot in wanted or fact in others)
+    others = [fact.text_id for fact in kept if fact.slot not in wanted][: max(0, left)]
+    return tuple(fact for fact in kept if fact.slot in wanted or fact.text_id in others)
 
 
 def _changed_by(new: NewFact, slots: Mapping[Slot, Sequence[Fact]]) -> str:

@@ -47,7 +47,8 @@ def is_question(sentence: str) -> bool:
     >>> is_question("Will you remind me of Tom's birthday?"), is_question("能提醒我爸的生日吗？")
     (False, False)
     """
-    asks = not _TAG.search(sentence) if _ASKS.search(sentence) else bool(_ASKS_HAN.search(sentence))
+    in_han = not sentence.isascii() and _ASKS_HAN.search(sentence) is not None
+    asks = not _TAG.search(sentence) if _ASKS.search(sentence) else in_han
     return asks and (asks_openly(sentence) or not _REQUESTS.search(sentence))
 
 
@@ -247,16 +248,24 @@ def is_denial(text: str) -> bool:
     return _find_denial(text)[1] is not None
 
 
+@lru_cache(_TEXTS_CACHED)
 def ends_or_denies(text: str) -> bool:
     """Whether a clause says that something is not so or has ended."""
     plain, found = _find_denial(text)
     return found is not None or _ENDS.search(plain) is not None
 
 
+@lru_cache(_TEXTS_CACHED)
 def takes_back(text: str) -> bool:
     """Whether a clause denies or ends its subject."""
     plain, found = _find_denial(text)
     return found is not None or _ENDED.search(plain) is not None
+
+
+def may_take_back(text: str) -> bool:
+    """Whether a clause of a text may deny or end something; a quick check."""
+    plain = text.casefold()
+    return _DENIES.may_stand_in(plain) or _ENDED.may_stand_in(plain)
 
 
 def denied_part(clause: str) -> str:
@@ -296,6 +305,7 @@ _STAYS = Guarded(
 )
 
 
+@lru_cache(_TEXTS_CACHED)
 def words_of_staying(text: str) -> str:
     """The words in a clause that say that something is unchanged, or "".
 

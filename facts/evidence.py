@@ -13,6 +13,7 @@ from datetime import date, datetime, time, timedelta
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from operator import itemgetter
 from typing import Literal
 
 from domain.facts import Quote, Stance
@@ -31,6 +32,7 @@ from facts.cues import (
     is_promise,
     is_question,
     is_unreal,
+    may_take_back,
     stance_of,
     supposes,
     takes_back,
@@ -42,7 +44,7 @@ from language.calendar import day_of
 from language.forget_requests import detect_forget_request, rounds_spoken_of
 from language.numbers import ORDINAL, asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
 from language.references import people_named
-from language.scripts import Language, is_unspaced, language_of
+from language.scripts import Language, is_unspaced, language_of, unspaced_runs
 from language.sentences import CLAUSE, sentence_spans, split_clauses
 from language.times import TimeExpression, TimeRange, clock_times, possible_ranges, read_times, without_times
 from language.words import terms
@@ -133,9 +135,9 @@ class Sentence:
     @cached_property
     def clauses_taken_back(self) -> tuple[tuple[frozenset[str], str], ...]:
         """The terms of each clause with the words in it that it denies or ends; empty if no clause does."""
-        clauses = split_clauses(_PLAIN_NO.sub("", self.text))
-        parts = tuple((telling_terms(clause), denied_part(clause)) for clause in clauses)
-        return parts if any(denied for _, denied in parts) else ()
+        clauses = split_clauses(_PLAIN_NO.sub("", self.text)) if may_take_back(self.text) else ()
+        denied = [denied_part(clause) for clause in clauses]
+        return tuple(zip(map(telling_terms, clauses), denied, strict=True)) if any(denied) else ()
 
 
 #: What answers no and goes on with what is so: "god no lol, Rex is the dog".
@@ -599,15 +601,19 @@ class SpokenWindow:
         others = (
             each
             for each in nearest
-            if not each.barred and (each.spoken_by_person or of_companion or self._is_taken_up(each))
+            if not each.barred and (each.spoken_by_person or of_companion or each.place in self._taken_up)
         )
         forms = (wanted, " ".join(wanted)) if name.isupper() else (wanted,)  # "A G M" as it is dictated
         return next((other for other in others if any(is_named_in(one, other.words) for one in forms)), None)
 
-    def _is_taken_up(self, source: Source) -> bool:
-        """Whether the companion asked about what it names, and the person answered without denying it."""
-        after = self._sources[source.place + 1 : source.place + 2]
-        return any(map(asks_openly, source.questions)) and any(one.spoken_by_person and not one.denies for one in after)
+    @cached_property
+    def _taken_up(self) -> frozenset[int]:
+        """Where the companion asked about what it names, and the person answered without denying it."""
+        return frozenset(
+            one.place
+            for one, after in pairwise(self._sources)
+            if after.spoken_by_person and not after.denies and any(map(asks_openly, one.questions))
+        )
 
     def is_like_a_word(self, name: str, similarity: float) -> bool:
         """Whether a name is like a word of a message, or another form of one: a typo, "Climbing" for "I climb"."""
@@ -741,11 +747,16 @@ def best_sentences(
 ) -> tuple[tuple[Sentence, int], ...]:
     """The sentences that share most with a statement, best first, with their scores; of the ``quoted`` ones, all."""
     if quoted:
-        return tuple(sorted(((each, len(wanted & each.terms)) for each in quoted), key=lambda each: -each[1]))
-    scored = [(sentence, len(wanted & sentence.terms)) for source in sources for sentence in source.sentences]
-    most = max((score for _, score in scored), default=0)
-    kept = [each for each in scored if each[1] and each[1] >= most * _NEARLY_BEST]
-    return tuple(sorted(kept, key=lambda each: -each[1]))
+        scored = [(each, len(wanted & each.terms)) for each in quoted]
+        return tuple(sorted(scored, key=itemgetter(1), reverse=True))
+    scored = [
+        (sentence, score)
+        for source in sources
+        for sentence in source.sentences
+        if (score := len(wanted & sentence.terms))
+    ]
+    scored.sort(key=itemgetter(1), reverse=True)
+    return tuple(each for each in scored if each[1] >= scored[0][1] * _NEARLY_BEST)
 
 
 def in_order(sources: Iterable[Source]) -> tuple[Source, ...]:
@@ -848,7 +859,7 @@ def _share_of(statement: str, wanted: frozenset[str], sentence: Sentence) -> flo
 
 def _letters_of(wanted: frozenset[str]) -> frozenset[str]:
     """The characters of terms in scripts without spaces, but for those of every sentence."""
-    return frozenset(one for term in wanted for one in term if is_unspaced(one)) - _DENYING
+    return frozenset("".join(unspaced_runs("".join(wanted)))) - _DENYING
 
 
 def weakest_stance(
@@ -872,7 +883,7 @@ def telling_terms(text: str) -> frozenset[str]:
     found = terms(text)
     if text.isascii():
         return frozenset(found)
-    return frozenset([term for term in found if is_telling(term)])
+    return frozenset([term for term in found if len(term) > 1 or not is_unspaced(term)])
 
 
 def telling_terms_of_value(value: str) -> frozenset[str]:
@@ -887,11 +898,6 @@ def _are_similar(name: str, word: str, similarity: float) -> bool:
         return True
     matcher = SequenceMatcher(None, name, word, autojunk=False)
     return matcher.real_quick_ratio() >= similarity <= matcher.ratio()
-
-
-def is_telling(term: str) -> bool:
-    """Whether a term means something on its own."""
-    return len(term) > 1 or term.isascii() or not is_unspaced(term)
 
 
 def is_named_in(name: str, text: str) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import date, time
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 from domain.patterns import Guarded, pattern_of
@@ -14,6 +15,8 @@ from language.calendar import MONTH_NAMES
 from language.numbers import asserted_numbers, compares, parse_number
 from language.times import LUNAR_DAY, TimeExpression, TimeRange, clock_times, range_of, read_times, without_times
 
+#: As many statements as a window has.
+_TEXTS_CACHED = 256
 #: A text without any of these has no figure.
 _A_FIGURE = pattern_of(
     r"[\d一二两三四五六七八九十百千零〇月周日天]|day|teen|ty\b|hundred|thousand|million"
@@ -159,10 +162,17 @@ class Figures:
             for each in self._each_day()
         )
 
-    def may_mean_month(self, month: int) -> bool:
-        """Whether they contain this month, its number, or were said in about this month."""
-        near = any((month - each.written.month + 1) % _MONTHS < _ABOUT for each in self._all)
-        return near or self.holds_month(month) or str(month) in self.numbers
+    def may_mean(self, kind: str, days: TimeRange) -> bool:
+        """Whether the parts of a date of this kind are said somewhere, or follow from when it was said."""
+        first, last = days.first, days.last
+        near = any((first.month - each.written.month + 1) % _MONTHS < _ABOUT for each in self._all)
+        month = near or self.holds_month(first.month) or str(first.month) in self.numbers
+        ends = days.days > _WHOLE_MONTH or all(
+            self.holds_day(0, day) or str(day) in self.numbers for day in (first.day, last.day)
+        )
+        forms = {str(first.year), str(first.year)[2:]}  # 18年
+        year = first.year in self.years_of_birth | self.years_since or self.bears_number(forms)
+        return ends and (kind == "day of month" or month) and (kind != "date" or year)
 
     def names_other_part(self, days: TimeRange) -> bool:
         """Whether they name another part of a month than these days: 五月中旬, not 五月初."""
@@ -185,43 +195,59 @@ class Figures:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """The figures that a statement asserts, and the text that its expressions of time are in."""
+
+    text: str
+    lunar: Sequence[str]
+    at: frozenset[time]
+    named: Sequence[TimeExpression]  #: days, months, weekdays
+    clocks: Sequence[TimeExpression]
+    of_month: Sequence[TimeExpression]  #: days without a month
+
+
+@lru_cache(_TEXTS_CACHED)
+def _figures_stated(text: str) -> _Stated | None:
+    """The figures of a statement; None if it has none. Lunar days are never computed; 八月十五 may be one."""
+    if not _A_FIGURE.search(text.casefold()):
+        return None
+    text = _COUNTED_NAMES.sub(" ", text)
+    lunar = tuple(found[0] for found in LUNAR_DAY.all_in(text))
+    text = LUNAR_DAY.sub(" ", text) if lunar else text
+    times = read_times(text, _ANY_DAY)
+    kinds = (("date", "day", "month", "weekday"), ("clock",), ("day of month",))
+    named, clocks, of_month = ([one for one in times if one.kind in each] for each in kinds)
+    return _Stated(text, lunar, clock_times(text, _ANY_DAY), named, clocks, of_month)
+
+
 def wrong_figure(text: str, figures: Figures, compared: AbstractSet[str] = frozenset()) -> str:
     """The kind of figure in a text that these do not support: "date", "time" (of day), "number", or "".
 
     ``compared``: numbers that follow from a few others.
     """
-    if not _A_FIGURE.search(text.casefold()):
+    stated = _figures_stated(text)
+    if stated is None:
         return ""
-    rest = _COUNTED_NAMES.sub(" ", _without_lunar(text, figures))
-    if any(not figures.holds_day(*_month_and_day(found[0])) for found in LUNAR_DAY.all_in(rest)):
+    if any(one not in figures.lunar and not figures.holds_day(*_month_and_day(one)) for one in stated.lunar):
         return "date"
-    rest = LUNAR_DAY.sub(" ", rest)
-    times = read_times(rest, _ANY_DAY)
-    named = [one for one in times if one.kind in ("date", "day", "month", "weekday")]
-    at = clock_times(rest, _ANY_DAY)
-    if at and figures.clock_times and not at <= figures.clock_times:
+    if stated.at and figures.clock_times and not stated.at <= figures.clock_times:
         return "time"
-    written = [one.possible[0] for one in named if one.kind == "date"]
-    if any(not figures.bears_range(each) for each in written):
-        return "date"
-    if any(not _bears_expression(one, figures, written) for one in named):
-        return "date"
-    clocks = [one for one in times if one.kind == "clock" and figures.clock_times]
-    days = [one for one in times if one.kind == "day of month"]
-    dated = [one for one in days if figures.holds_day(0, one.possible[0].first.day)]
-    if any(one not in dated and not rest[one.start : one.end].isascii() for one in days):
+    if stated.named:
+        written = [one.possible[0] for one in stated.named if one.kind == "date"]
+        if any(not figures.bears_range(each) for each in written):
+            return "date"
+        if any(not _bears_expression(one, figures, written) for one in stated.named):
+            return "date"
+    clocks = stated.clocks if stated.clocks and figures.clock_times else ()
+    dated = [one for one in stated.of_month if figures.holds_day(0, one.possible[0].first.day)]
+    if any(one not in dated and not stated.text[one.start : one.end].isascii() for one in stated.of_month):
         return "date"  # "the 2nd" may be another kind of number
-    rest = without_times(rest, sorted([*named, *clocks, *dated], key=lambda one: one.start))
-    asserted = [one for one in asserted_numbers(rest) if compared.isdisjoint(one)]
-    comparing = bool(asserted) and compares(rest)
-    return "number" if any(not figures.bears_number(one, compared=comparing) for one in asserted) else ""
-
-
-def _without_lunar(text: str, figures: Figures) -> str:
-    """The text without stated lunar days, which are never computed; 八月十五 may be one."""
-    if text.isascii():
-        return text
-    return LUNAR_DAY.sub(lambda found: " " if found[0] in figures.lunar else found[0], text)
+    rest = without_times(stated.text, sorted([*stated.named, *clocks, *dated], key=lambda one: one.start))
+    numbers = [one for one in asserted_numbers(rest) if compared.isdisjoint(one) and not figures.bears_number(one)]
+    if numbers and compares(rest):
+        numbers = [one for one in numbers if not figures.bears_number(one, compared=True)]
+    return "number" if numbers else ""
 
 
 def _month_and_day(written: str) -> tuple[int, int]:
@@ -295,33 +321,9 @@ def _is_contradicted(text: str, wrong: str, times: Sequence[TimeExpression], fig
 
 
 def _is_put_together(times: Iterable[TimeExpression], figures: Figures) -> bool:
-    """Whether dates may be put together of what is said, as far as their years are said: 4月16、17两天."""
+    """Whether dates may be put together of what is said of their days, months and years: 4月16、17两天."""
     named = [(one.kind, one.possible[0]) for one in times if one.kind in ("date", "day", "day of month")]
-    years = figures.years_of_birth | figures.years_since
-    return (
-        bool(named)
-        and not figures.lunar
-        and all(
-            (kind == "day of month" or figures.may_mean_month(days.first.month))
-            and (
-                kind != "date"
-                or days.first.year in years
-                or figures.bears_number({str(days.first.year), str(days.first.year)[2:]})
-            )
-            and (
-                days.days > _WHOLE_MONTH
-                or all(
-                    figures.holds_day(0, day) or str(day) in figures.numbers for day in (days.first.day, days.last.day)
-                )
-            )
-            for kind, days in named
-        )
-    )
-
-
-def _year_forms(days: TimeRange) -> frozenset[str]:
-    """How a year may be said: 2018, 18年."""
-    return frozenset((str(days.first.year), str(days.first.year)[2:]))
+    return bool(named) and not figures.lunar and all(figures.may_mean(kind, days) for kind, days in named)
 
 
 def _is_other_money(text: str, figures: Figures) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from domain.facts import Fact
-from domain.patterns import pattern_of
+from domain.patterns import Guarded
 
 #: What harms somebody if it is left out.
 VITAL = 10
@@ -19,10 +19,12 @@ _BY_ATTRIBUTE = {
     **dict.fromkeys(("home", "birth date", "employer", "job title", "relationship status", "doctor"), 8),
     **dict.fromkeys(("plan", "appointment", "worry", "friend", "school"), 6),
 }
-_VITAL_WORDS = pattern_of(
+_VITAL_WORDS = Guarded(
+    "allerg|anaphyla|epipen|mg|mcg|µg|ml|iu|units|insulin|blood thinner|died|passed away|death of|promise|过敏|毫克"
+    "|微克|毫升|剂量|胰岛素|去世|过世|病逝|离世|答应|承诺|保证过",
     r"\ballerg\w+|\banaphyla\w+|\bepipen\b|\d ?(?:mg|mcg|µg|ml|iu|units)\b|\binsulin\b|\bblood thinner"
     r"|\b(?:died|passed away|death of)\b|\bpromise[sd]?\b"
-    r"|过敏|毫克|微克|毫升|剂量|胰岛素|去世|过世|病逝|离世|答应|承诺|保证过"
+    r"|过敏|毫克|微克|毫升|剂量|胰岛素|去世|过世|病逝|离世|答应|承诺|保证过",
 )
 
 

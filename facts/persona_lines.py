@@ -397,7 +397,7 @@ class PersonaEditing:
         if not text or len(text) > _LONGEST_LINE:
             return "too long" if text else "no text"
         new = _read_line(text)
-        others = (line.read for at, line in enumerate(self._lines) if line and at not in replaced)
+        others = [line.read for at, line in enumerate(self._lines) if line and at not in replaced]
         same = len(olds) == 1 and new.bare == _letters_of(olds[0])
         if same or any(map(new.is_like, others)):
             return "repeats"
@@ -424,10 +424,13 @@ class PersonaEditing:
 
     def _missing_words(self, text: str, facts: Sequence[_Evidence], olds: Sequence[str]) -> Iterator[str]:
         """The words that keep each part of a text from being said by one old line or by the facts about one subject."""
-        neutral = self._own_terms | _neutral_terms()
+        neutral = self._neutral_terms
         text = _WEAKENS.sub(" ", text)
         if olds or any(one.fact.until or one.before for one in facts):
             text = _FORMERLY.sub(" ", text)
+        wanted = telling_terms(text) - neutral
+        if not unspaced_length(text) and any(wanted <= telling_terms(one.fact.restatement) for one in facts):
+            return
         said = [_Words(one.fact.restatement) for one in facts]
         unsaid = [part for part in _PART.split(text) if all(any(one.missing_in(part, neutral)) for one in said)]
         if not unsaid:
@@ -454,6 +457,11 @@ class PersonaEditing:
         """The terms of the names of person and companion, which are in every line."""
         names = self._grounds.names
         return telling_terms(" ".join((*names.person, *names.companion)))
+
+    @cached_property
+    def _neutral_terms(self) -> frozenset[str]:
+        """These, and what adds nothing to any fact."""
+        return self._own_terms | telling_terms(" ".join((*MONTH_NAMES, *DAY_NAMES, _LIGHT))) | _LIGHT_PAIRS
 
     def _rests_on_old(self, text: str, facts: Sequence[_Evidence], old: str) -> bool:
         """Whether a changed line repeats something found only in the old line."""
@@ -573,10 +581,9 @@ _DEED_FORMS: Mapping[str, Deed] = {
 
 def _language_of_line(text: str) -> Language | None:
     """The language of a line without regard to names; None if unclear."""
+    if not unspaced_length(text):
+        return "en" if _LATIN_WORD.search(text) else None
     words = [word.casefold() for word in _LATIN_WORD.findall(text)]
-    han = unspaced_length(text)
-    if not han:
-        return "en" if words else None
     speaks_english = len(words) > 1 and any(word in STOP_WORDS for word in words)
     return "en" if speaks_english and not _GRAMMAR.search(text) else "zh"
 
@@ -593,11 +600,8 @@ class _Read:
         """Whether two lines say the same: all but one word, and the same numbers."""
         if self.bare == other.bare:
             return True
-        fewer, more = sorted((len(self.terms), len(other.terms)))
-        if fewer <= _ALIKE * more:
-            return False
         shared = len(self.terms & other.terms)
-        alike = shared > _ALIKE * (fewer + more - shared)
+        alike = shared > _ALIKE * (len(self.terms) + len(other.terms) - shared)
         return alike and find_numbers(self.text) == find_numbers(other.text)
 
 
@@ -712,10 +716,6 @@ class _Words:
         return pair in self._plain or beside_light
 
 
-def _neutral_terms() -> frozenset[str]:
-    return telling_terms(" ".join((*MONTH_NAMES, *DAY_NAMES, _LIGHT))) | _LIGHT_PAIRS
-
-
 #: What shows that two names may change places, and what joins two whose order says nothing.
 _TURNS_AROUND = pattern_of(r"\b(?:by|from|to|for|of|with)\b|[被由给从跟和与向对替]")
 _PASSIVE = pattern_of(r"(?:\bby|[被由])$")
@@ -727,12 +727,14 @@ _STATEMENTS = pattern_of(r"[;!?…。；！？]|\.(?=\s|$)")
 def _swaps_names(text: str, evidence: _Evidence, names: Names) -> bool:
     """Whether a part of a text has two names in the reverse order of a statement and the same words between them."""
     statement = evidence.says.partition("\n")[0]
-    known = {evidence.fact.subject, *evidence.fact.persons, *latin_names(f"{text}\n{statement}")} - {""}
-    there = _places_of_names(statement, known, names)
+    own = {name: who for who, each in ((PERSON, names.person), (COMPANION, names.companion)) for name in each}
+    known = {*own, evidence.fact.subject, *evidence.fact.persons, *latin_names(f"{text}\n{statement}")} - {""}
+    longest_first = sorted(known, key=len, reverse=True)
+    there = _places_of_names(statement, longest_first, own)
     if len(there) < 2:
         return False
-    for part in _STATEMENTS.split(text):
-        here = _places_of_names(part, known, names)
+    for part in filter(None, _STATEMENTS.split(text)):
+        here = _places_of_names(part, longest_first, own)
         for first, second in permutations(here.keys() & there.keys(), 2):
             if here[first] < here[second] and there[second] < there[first]:
                 between = part[slice(here[first][1], here[second][0])].strip()
@@ -748,11 +750,10 @@ def _swaps_names(text: str, evidence: _Evidence, names: Names) -> bool:
     return False
 
 
-def _places_of_names(text: str, known: Collection[str], names: Names) -> dict[str, tuple[int, int]]:
-    """Where each ``known`` name begins and ends in a text; all names of person or companion are one."""
+def _places_of_names(text: str, known: Iterable[str], own: Mapping[str, str]) -> dict[str, tuple[int, int]]:
+    """Where each ``known`` name begins and ends in a text; all names of person or companion, their ``own``, are one."""
     places: dict[str, tuple[int, int]] = {}
-    own = {name: who for who, each in ((PERSON, names.person), (COMPANION, names.companion)) for name in each}
-    for name in sorted({*known, *own}, key=len, reverse=True):
+    for name in known:
         if is_named_in(name, text):
             at = text.find(name)
             places.setdefault(own.get(name, name), (at, at + len(name)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -166,7 +166,7 @@ def _plain(text: str) -> str:
 def find_fault(
     statement: str,
     about: About,
-    others: Collection[str],
+    others: Iterable[str],
     evidence: Sequence[Sentence],
     around: Around = _SILENCE,
     quoted: Sequence[str] = (),
@@ -359,18 +359,24 @@ def is_still_ahead(statement: str, evidence: Sequence[Sentence], quoted: Sequenc
     return not done and (ahead or (bool(clauses) and all(map(_STILL_AHEAD.search, clauses))))
 
 
-_A_NUMBER = pattern_of(
-    rf"\d(?:[\d,.:]*\d)?|(?<![周期拜])[零一二两三四五六七八九十百千万]{{1,8}}|\b(?:{ENGLISH_COUNT.replace('?P<count>', '?:')}|{ORDINAL})\b"
+_NUMBER = (
+    r"\d(?:[\d,.:]*\d)?|(?<![周期拜])[零一二两三四五六七八九十百千万]{1,8}"
+    rf"|\b(?:{ENGLISH_COUNT.replace('?P<count>', '?:')}|{ORDINAL})\b"
 )
+_A_NUMBER = pattern_of(_NUMBER)
 #: What takes back the number before it, and what is not the number behind it.
-_RATHER = pattern_of(
-    r"\b(?:no,? wait|wait,? no|no,? sorry|sorry,? no|i mean|i meant|make (?:that|it)|scratch that|correction|oops|no an?|hang on|or rather)\b"
-    r"[^.!?]{0,60}$|(?:不对|[打说记看搞写]错了|口误|[哦啊噢哎]不|更正)[^。！？]{0,30}$"
+_ENGLISH_RATHER = (
+    r"(?:no,? wait|wait,? no|no,? sorry|sorry,? no|i mean|i meant|make (?:that|it)|scratch that|correction|oops|no an?"
+    r"|hang on|or rather)"
 )
+_HAN_RATHER = r"(?:不对|[打说记看搞写]错了|口误|[哦啊噢哎]不|更正)"
+_RATHER = pattern_of(rf"\b{_ENGLISH_RATHER}\b[^.!?]{{0,60}}$|{_HAN_RATHER}[^。！？]{{0,30}}$")
+_NOT = r" ?(?:the |on |at |in )?[£$€]?"
+_NOT_THIS = pattern_of(rf"(?:\bnot|不是){_NOT}$")
+#: A text without any of these puts no number right; "not a" is not "not a dozen".
 _MAY_CORRECT = pattern_of(
-    r"\bno,?\b|\bnot\b|mean|sorry|wait|make|scratch|correction|oops|rather|hang on|不|错|口误|更正"
+    rf"{_ENGLISH_RATHER}|{_HAN_RATHER}|(?:not|不是){_NOT}(?!an?\b(?! (?:couple|few|dozen|and a half)))(?:{_NUMBER})"
 )
-_NOT_THIS = pattern_of(r"(?:\bnot|不是) ?(?:the |on |at |in )?[£$€]?$")
 _UNITS = frozenset("年月日号点分岁块元斤个")
 _AS_FAR, _NEAR = 150, 80
 
@@ -465,8 +471,11 @@ def _counts(text: str) -> Mapping[str, set[int]]:
 @lru_cache(256)
 def _best_clause(statement: str, sentence: str) -> str:
     """The clause of a sentence that shares most with a statement."""
+    clauses = split_clauses(sentence)
+    if len(clauses) < 2:
+        return clauses[0] if clauses else sentence
     wanted = set(terms(statement))
-    return max(split_clauses(sentence), key=lambda clause: len(wanted.intersection(terms(clause))), default=sentence)
+    return max(clauses, key=lambda clause: len(wanted.intersection(terms(clause))))
 
 
 #: A name like 阿珂 or 老魏, or a name with a verb, at the beginning of a clause.
@@ -516,6 +525,8 @@ def _has_other_subject(clause: str) -> bool:
 def governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
     """The clause with the subject of the one that says a statement: itself, or one before it."""
     best = _whole_clause(statement, sentence, quoted)
+    if split_clauses(sentence) == (best,):
+        return best
     before = split_clauses(sentence[: sentence.find(best) + len(best)])
     others = (each for each in before if _has_other_subject(each) and not _ONLY_THINKS.search(each))
     if _HAS_SUBJECT.match(best) and not any(others):
@@ -539,8 +550,10 @@ _FOR_THE_SPEAKER = pattern_of(
 def _is_of_another(statement: str, clause: str, around: Around) -> bool:
     """Whether a clause is about somebody, and a statement about the person mentions no one else."""
     plain, stated = clause.casefold(), statement.casefold()
+    if _FIRST_PERSON.search(plain):
+        return False
     named = _opens_with_name(clause, statement, around)
-    if not (_has_other_subject(clause) or named) or _FIRST_PERSON.search(plain):
+    if not (_has_other_subject(clause) or named):
         return False
     if _FOR_THE_SPEAKER.search(plain):
         return False

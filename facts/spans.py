@@ -52,8 +52,8 @@ def takes_back_before(sentence: str) -> bool:
 
 #: Words count as found where a passage is this similar to them.
 _SIMILAR = 0.8
-#: As many texts as a window and its drafts have.
-_TEXTS_CACHED = 256
+#: As many texts as a window and its drafts have, and as many characters as people use.
+_TEXTS_CACHED, _CHARACTERS_CACHED = 256, 10_000
 #: Longer messages are not aligned character by character.
 _MOST_ALIGNED = 6_000
 #: So much of a message before is shown at the most, in characters; its end counts.
@@ -152,10 +152,11 @@ def locate_quote(words: str, messages: Sequence[Message], statement: str = "", *
     Spaces, width, marks and case do not count. If the words are in none, the most similar passage of at least .8, else
     the clause that shares most words with them, and with ``statement``; not unless ``loosely``.
     """
-    plain = [(message, *_letters_of(message.words)) for message in messages]
-    wanted = _letters_of(words)[0]
-    for message, text, places in plain if wanted else ():
+    plain = [(message, _letters_of(message.words)) for message in messages]
+    wanted = _letters_of(words)
+    for message, text in plain if wanted else ():
         if (at := text.find(wanted)) >= 0:
+            places = _places_of_letters(message.words)
             return _quote(message, places[at], places[at + len(wanted) - 1] + 1)
     similar = [found for each in plain if (found := _align(wanted, *each))]
     if similar:
@@ -164,17 +165,24 @@ def locate_quote(words: str, messages: Sequence[Message], statement: str = "", *
 
 
 @lru_cache(_TEXTS_CACHED)
-def _letters_of(text: str) -> tuple[str, tuple[int, ...]]:
-    """The letters and digits of a text, normalised, each with its place."""
-    if text.isascii():
-        found = [(place, one) for place, one in enumerate(text.casefold()) if one.isalnum()]
-    else:
-        normal = ((place, unicodedata.normalize("NFKC", one).casefold()) for place, one in enumerate(text))
-        found = [(place, one) for place, several in normal for one in several if one.isalnum()]
-    return "".join(one for _, one in found), tuple(place for place, _ in found)
+def _letters_of(text: str) -> str:
+    """The letters and digits of a text, normalised."""
+    return "".join(map(_letters_in, text))
 
 
-def _align(wanted: str, message: Message, text: str, places: Sequence[int]) -> tuple[float, Quote] | None:
+@lru_cache(_TEXTS_CACHED)
+def _places_of_letters(text: str) -> Sequence[int]:
+    """The place in a text of each of these."""
+    return [place for place, character in enumerate(text) for _ in _letters_in(character)]
+
+
+@lru_cache(_CHARACTERS_CACHED)
+def _letters_in(character: str) -> str:
+    """The letters and digits that a character is, normalised: one, none, or several for ㎏."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", character).casefold()))
+
+
+def _align(wanted: str, message: Message, text: str) -> tuple[float, Quote] | None:
     """The passage of a message that is most like some words, with its similarity."""
     if not wanted or not 0 < len(text) <= _MOST_ALIGNED:
         return None
@@ -186,7 +194,10 @@ def _align(wanted: str, message: Message, text: str, places: Sequence[int]) -> t
             end = min(len(text), max(start + 1, start + length))
             best = max(best, (SequenceMatcher(None, text[start:end], wanted, autojunk=False).ratio(), start, end))
     ratio, start, end = best
-    return (ratio, _quote(message, places[start], places[end - 1] + 1)) if ratio >= _SIMILAR else None
+    if ratio < _SIMILAR:
+        return None
+    places = _places_of_letters(message.words)
+    return ratio, _quote(message, places[start], places[end - 1] + 1)
 
 
 def _best_clause(wanted: str, messages: Sequence[Message]) -> Quote | None:

@@ -39,6 +39,8 @@ _WORDINGS: tuple[_Wording, ...] = (
         forms.HAN_AGAINST, forms.HAN_NO_REQUEST,
     ),
 )  # fmt: skip
+#: What the orders of each wording need.
+_NEEDED = {orders: frozenset(part for one in orders for part in one.parts) for each in _WORDINGS for orders in each[:2]}
 
 
 @dataclass(frozen=True)
@@ -309,7 +311,7 @@ def detect_forget_request(text: str, reply: str = "", reads: Reading | None = No
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
     graded = [_grade(sentence.lower(), message, wordings) for sentence in sentences]
     certainty = _add_up([one[0] for one in graded if one])
-    promised = forms.REPLY.search(normalise(without_quotations(reply).replace("’", "'")).lower())
+    promised = reply and forms.REPLY.search(normalise(without_quotations(reply).replace("’", "'")).lower())
     if reads == "none":
         certainty = None if certainty == "possible" and not promised else certainty
     elif reads and _READINGS.index(reads) > _READINGS.index(certainty or "none"):
@@ -413,11 +415,12 @@ def retells_hidden(text: str, hidden: Sequence[str], question: str) -> bool:
 def _grade(sentence: str, message: str, wordings: Sequence[_Wording]) -> tuple[Certainty, int] | None:
     """How certain a request a sentence is and where it starts. A sign that it is meant may be anywhere in the message."""
     for clear, likely, possible, idiom, sign, against, none in wordings:
-        may_be = possible.search(sentence)
-        clearly = _starts(clear, sentence) + (_starts([idiom], sentence) if sign.search(message) else [])
+        meant = idiom.may_stand_in(sentence) and sign.search(message)
+        clearly = _starts(clear, sentence) + (_starts([idiom], sentence) if meant else [])
         starts = clearly + _starts(likely, sentence)
         if starts and not against.search(sentence):
             return "clear" if clearly else "likely", _start_of_order(sentence, min(starts))
+        may_be = possible.search(sentence)
         if starts or (may_be and not none.search(sentence)):
             return "possible", min([*starts, *([may_be.start()] if may_be else [])])
     return None
@@ -425,7 +428,8 @@ def _grade(sentence: str, message: str, wordings: Sequence[_Wording]) -> tuple[C
 
 def _forms_in(wording: _Wording, message: str) -> _Wording | None:
     """A wording with the orders that may be in a message; None where nothing of it may be."""
-    clear, likely = (tuple(one for one in orders if one.may_stand_in(message)) for orders in wording[:2])
+    present = {part for orders in wording[:2] for part in _NEEDED[orders] if part in message}
+    clear, likely = (tuple(one for one in orders if not present.isdisjoint(one.parts)) for orders in wording[:2])
     there = clear or likely or any(one.may_stand_in(message) for one in wording[2:4])
     return (clear, likely, *wording[2:]) if there else None
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
-from domain.patterns import Guarded, holds_any, pattern_of
+from domain.patterns import Guarded, pattern_of
 
 #: As many texts as a window and its drafts have.
 _TEXTS_CACHED = 1_024
@@ -217,14 +217,15 @@ def asserted_numbers(text: str) -> tuple[frozenset[str], ...]:
 def may_mention(text: str) -> bool:
     """A quick check whether a text may mention a number."""
     plain = text.casefold()
-    return _A_FIGURE.search(plain) is not None or holds_any(plain, _PARTS)
+    return _A_FIGURE.search(plain) is not None or _ENGLISH.may_stand_in(plain)
 
 
 def parse_number(text: str) -> int | None:
     """The whole number that a text is: ``34``, ``thirty-four``, ``twenty first``, 三十四; None for anything else."""
-    plain = _ORDINAL.sub(_cardinal, unicodedata.normalize("NFKC", text).casefold().strip())
+    plain = unicodedata.normalize("NFKC", text).casefold().strip()
     if plain.isdecimal():
         return int(plain) if len(plain) < _EXACT else None
+    plain = _ORDINAL.sub(_cardinal, plain)
     if plain and _HAN_NUMBER.fullmatch(plain) and (value := _han_value(plain)).isdecimal():
         return int(value)
     found = _ENGLISH.pattern.fullmatch(plain)

@@ -89,8 +89,8 @@ def begins_with_pronoun(text: str) -> bool:
     >>> begins_with_pronoun("She likes drawing."), begins_with_pronoun("Tom and his wife moved.")
     (True, False)
     """
-    first = next(_find_pronouns(text), None)
-    return first is not None and not text[: first[0].start()].strip()
+    begins = len(text) - len(text.lstrip())
+    return any(pattern.match(text, begins) for pattern, _ in _COMPILED)
 
 
 def name_subject(text: str, subject: str) -> str:

@@ -103,6 +103,15 @@ def is_unspaced(character: str) -> bool:
     return _RUN.match(character) is not None
 
 
+def unspaced_runs(text: str) -> list[str]:
+    """The runs of characters of scripts without spaces in a text.
+
+    >>> unspaced_runs("I like 茶 and 北京")
+    ['茶', '北京']
+    """
+    return [] if text.isascii() else _RUN.findall(text)
+
+
 def unspaced_length(text: str) -> int:
     """How many characters of a text belong to scripts without spaces."""
     return 0 if text.isascii() else _matched_length(_RUN, text)

@@ -100,20 +100,30 @@ def _match_times(text: str) -> tuple[Sequence[tuple[_Rule, re.Match[str]]], str,
     plain = text.lower().replace("’", "'")
     if len(plain) != len(text):  # every place in it is a place in the text
         plain = "".join(one.lower()[:1] or one for one in text).replace("’", "'")
-    present = {part for part in (_NEEDED_IN_ASCII if plain.isascii() else _NEEDED) if part in plain}
+    needed = _NEEDED_IN_ASCII if plain.isascii() else _NEEDED if _LETTER.search(plain) else _NEEDED_WITHOUT_LETTERS
+    present = {part for part in needed if part in plain}
     if not (present.isdisjoint(_MONTHS_SHORT) or _SHORT_MONTH.search(plain)):  # "Mara" is no March
         present.difference_update(_MONTHS_SHORT)
     found: list[tuple[_Rule, re.Match[str]]] = []
-    for rule in _RULES if present else ():
+    for at in sorted({at for part in present for at in _NEEDING[part]}):
+        rule = _RULES[at]
         if rule.needs.isdisjoint(present) or (rule.also and rule.also.isdisjoint(present)):
             continue
-        if matches := [(rule, match) for match in rule.pattern.finditer(plain)]:
-            found += matches
-            # The next rules do not see what this one read.
-            plain = rule.pattern.sub(lambda match: _READ * len(match[0]), plain)
+        if matches := list(rule.pattern.finditer(plain)):
+            found += [(rule, match) for match in matches]
+            plain = _without(plain, matches)
             present = {part for part in present if part in plain}
     clocks = [(match.span(), hours) for match in _CLOCK.all_in(plain) if (hours := _hours_of(match))]
     return found, plain, clocks
+
+
+def _without(plain: str, matches: Sequence[re.Match[str]]) -> str:
+    """A text of the same length in which the next rules do not see what these matches read."""
+    rest, at = list[str](), 0
+    for match in matches:
+        rest += (plain[at : match.start()], _READ * len(match[0]))
+        at = match.end()
+    return "".join(rest) + plain[at:]
 
 
 def _in_named_months(one: TimeExpression, months: Iterable[str], reference: date) -> TimeExpression:
@@ -361,7 +371,10 @@ _Readings = Sequence[TimeRange]
 def _group(match: re.Match[str], *names: str) -> str:
     """The first of these groups that the pattern has and that matched; else ""."""
     there = match.re.groupindex
-    return next((value for name in names if name in there and (value := match[name])), "")
+    for name in names:
+        if name in there and (value := match[name]):
+            return value
+    return ""
 
 
 def _month_number(written: str) -> int:
@@ -561,7 +574,7 @@ def _read_season(match: re.Match[str], reference: date) -> _Readings:
 
 def _read_weekday(match: re.Match[str], reference: date) -> _Readings:
     """Thursday, last Sunday, next Tuesday: the latest or the next one; "next" may be that of the week after."""
-    number = next(at for at, name in enumerate(DAY_NAMES) if name.startswith(match["weekday"][:3]))
+    number = _WEEKDAYS[match["weekday"][:3]]
     which = _group(match, "which")
     ahead = (number - reference.weekday()) % 7
     of_this_week = number - reference.weekday()
@@ -604,11 +617,15 @@ def _recurrence_of(words: str) -> Literal["", "daily", "weekly", "monthly", "yea
     """How often: "every Monday", "twice a year", 每天."""
     if not _EVERY.search(words):
         return ""
-    if re.search("year|annual|年|christmas|birthday|spring|summer|autumn|winter", words) or _A_MONTH.search(words):
+    if _EACH_YEAR.search(words) or _A_MONTH.search(words):
         return "yearly"
-    if re.search("month|月", words):
+    if "month" in words or "月" in words:
         return "monthly"
-    return "weekly" if re.search("week|mon|tue|wed|thu|fri|sat|sun|周|星期|礼拜", words) else "daily"
+    return "weekly" if _EACH_WEEK.search(words) else "daily"
+
+
+_EACH_YEAR = pattern_of("year|annual|年|christmas|birthday|spring|summer|autumn|winter")
+_EACH_WEEK = pattern_of("week|mon|tue|wed|thu|fri|sat|sun|周|星期|礼拜")
 
 
 def _read_near_day(match: re.Match[str], reference: date) -> _Readings:
@@ -763,6 +780,7 @@ def _hours_of(match: re.Match[str]) -> tuple[time, time] | None:
 
 
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12, "春": 3, "夏": 6, "秋": 9, "冬": 12}
+_WEEKDAYS = {name[:3]: number for number, name in enumerate(DAY_NAMES)}
 _HAN_WEEKDAYS = {
     day: number for number, days in enumerate(("一1", "二2", "三3", "四4", "五5", "六6", "日天7")) for day in days
 }
@@ -831,6 +849,7 @@ _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
+_LETTER = pattern_of("[a-z]")
 _SHORT_MONTH = pattern_of(rf"\b{_MONTH}")
 _DAY_NUMBER = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
 _ORDINAL_DAY = rf"(?:(?:twenty|thirty)[ -])?(?:{ORDINAL})"
@@ -936,15 +955,15 @@ def _rule(
 
 # fmt: off
 _RULES = (
-    _rule("历|月", _LUNAR, _read_nothing),
+    _rule("历|初|廿", _LUNAR, _read_nothing),
     # with a year
     _rule(_CENTURIES, rf"(?<!\d){_YEAR}\s?[-/.年]\s?(?P<month>\d{{1,2}})\s?[-/.月]\s?(?P<day>\d{{1,2}})(?!\d)[日号]?", _read_date, "date"),
     _rule(_MONTHS_SHORT, rf"\b{_DAY_NUMBER}{_UNTIL}(?: of)? {_MONTH},? {_YEAR}\b", _read_date, "date"),
     _rule(_MONTHS_SHORT, rf"\b{_MONTH} {_DAY_NUMBER}{_UNTIL},? {_YEAR}\b", _read_date, "date"),
-    _rule("月", rf"{_ZH_YEAR}的?{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
+    _rule("年", rf"{_ZH_YEAR}的?{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
     _rule(_CENTURIES, rf"(?<!\d){_YEAR}\s?[-/年]\s?(?P<month>\d{{1,2}})(?![\d岁个次])(?:月份?)?{_ZH_THIRD}", _read_date, "date"),
     _rule(_MONTHS_SHORT, rf"\b(?:{_THIRD}[ -])?{_MONTH},?(?: of)? {_YEAR}\b", _read_date, "date"),
-    _rule("月", rf"{_ZH_YEAR}的?{_ZH_MONTH}月份?{_ZH_THIRD}(?!前|后)", _read_date, "month"),
+    _rule("年", rf"{_ZH_YEAR}的?{_ZH_MONTH}月份?{_ZH_THIRD}(?!前|后)", _read_date, "month"),
     _rule("half", rf"\b(?:the )?(?P<half>first|second) half of (?:(?:the|this) year|{_YEAR})\b", _read_part_of_year),
     _rule("half|six", rf"\b(?:the |this |these |over |in )*(?:last|past)? ?(?:half[ -](?:a[ -])?year|six months)\b(?! {_DIRECTION})", _read_last_days),
     _rule("半年", r"(?:这|过去|最近|近)(?:大)?半年", _read_last_days),
@@ -956,11 +975,11 @@ _RULES = (
     _rule("christ|thanks|hallow|valentine|year|boxing|mother|father|labor|patrick",
           rf"\b(?<!every )(?<!each )(?:(?P<which>last|this coming|next|this) )?(?P<holiday>{_EN_HOLIDAYS})(?:,? {_YEAR})?\b",
           _read_holiday),
-    _rule("元|节|五一|六一|国庆|十一|圣诞|清明|平安夜|跨年夜|双十一", rf"{_ZH_YEAR}?的?(?<![周期拜])(?P<holiday>{_ZH_HOLIDAYS})", _read_holiday),
-    _rule("easter|friday|thursday|sunday|wednesday|tuesday|pancake|ascension|pentecost|whit",
+    _rule("元旦|节|五一|六一|国庆|十一|圣诞|清明|平安夜|跨年夜|双十一", rf"{_ZH_YEAR}?的?(?<![周期拜])(?P<holiday>{_ZH_HOLIDAYS})", _read_holiday),
+    _rule("easter|good fri|maundy|palm sun|ash wed|shrove|pancake|ascension|pentecost|whit mon",
           rf"\b(?:(?P<which>last|next|this) )?(?P<easter>{'|'.join(sorted(_FROM_EASTER, key=len, reverse=True))})\b(?:,? {_YEAR}\b)?(?! eggs?\b)", _read_easter),
     _rule("复活节", rf"{_ZH_YEAR}?的?(?P<easter>复活节)", _read_easter),
-    _rule("day", rf"\b(?:the )?(?P<nth>first|1st|second|2nd|third|3rd|fourth|4th|last) (?P<weekday>{_DAYS}) (?:of|in) {_MONTH}(?:,? {_YEAR}\b)?", _read_nth_weekday),
+    _rule("day of|day in", rf"\b(?:the )?(?P<nth>first|1st|second|2nd|third|3rd|fourth|4th|last) (?P<weekday>{_DAYS}) (?:of|in) {_MONTH}(?:,? {_YEAR}\b)?", _read_nth_weekday),
     _rule("第|最后", rf"(?:{_ZH_YEAR}的?)?{_ZH_MONTH}月份?的?(?:第(?P<zh_nth>[一二三四])|(?P<nth>最后一))个?(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])", _read_nth_weekday),
     _rule("春|夏|秋|冬", rf"(?:{_ZH_YEAR}|(?P<which>这个?|上个?|下个?|今|去))的?(?P<zh_season>[春夏秋冬])(?![节分运晚卷至令])[天季]?", _read_season),
     _rule("春|夏|秋|冬", r"(?P<zh_season>[春夏秋冬])[天季]", _read_season),
@@ -974,10 +993,10 @@ _RULES = (
     _rule(_MONTHS_SHORT, rf"\b{_DAY_NUMBER}{_UNTIL}\s+(?:of\s+)?{_MONTH}\b", _read_date, "day"),
     _rule(_MONTHS_SHORT, rf"\b(?P<day>{_ORDINAL_DAY}) of {_MONTH}", _read_date, "day"),
     _rule(_MONTHS_SHORT, rf"\b{_MONTH} (?:the |(?=(?:twenty|thirty)[ -]))(?P<day>{_ORDINAL_DAY})\b", _read_date, "day"),
-    _rule("月", rf"{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
+    _rule("日|号", rf"{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
     _rule("月", r"(?<!\d)(?P<month>1[0-2]|[1-9])月(?P<day>[12]\d|3[01]|[1-9])(?![\d个天人次点:：.])", _read_date, "day"),
     _rule("飞|出发|截止|到期|入职|开学|考试|回来|回国", r"(?<![\d.])(?P<month>1[0-2]|[1-9])\.(?P<day>[12]\d|3[01]|[1-9])(?=飞|出发|截止|到期|入职|开学|考试|回[来国])", _read_date, "day"),
-    _rule(_WHICH_WORDS, rf"\b{_WHICH} {_MONTH}(?! \d)(?!(?<=this may) {_AFTER_MAY}\b)", _read_month_away, "month"),
+    _rule(_MONTHS_SHORT, rf"\b{_WHICH} {_MONTH}(?! \d)(?!(?<=this may) {_AFTER_MAY}\b)", _read_month_away, "month"),
     _rule(_MONTHS_SHORT, rf"\b(?:{_THIRD}[ -]|(?P<lead>{_IN}[\s-]+)){_MONTH}(?! \d)", _read_date, "month"),
     _rule(_MONTHS_SHORT, rf"\b(?P<month>{_MONTH_LONG})\b", _read_date, certain=False),
     _rule("月", rf"{_ZH_MONTH}月(?:份|{_ZH_THIRD})(?!前|后)", _read_date, "month"),
@@ -988,7 +1007,7 @@ _RULES = (
     _rule(_BACK, rf"\b{_AMOUNT}\s+(?:ago|before|back|earlier)\b", _read_distance, "ago"),
     _rule("from now|later", rf"\b{_AMOUNT} (?:from now|later)\b", _read_distance),
     _rule("within", rf"\bwithin (?:about )?{_AMOUNT}\b(?! of\b)(?!{_PAST_AFTER})", _read_adjoining),
-    _rule("in", rf"\bin (?:about )?{_AMOUNT}\b", _read_distance),
+    _rule("in ", rf"\bin (?:about )?{_AMOUNT}\b", _read_distance),
     _rule("前", rf"{_ZH_AMOUNT}(?:之|以)?前", _read_distance, "ago"),
     _rule("后", rf"{_ZH_AMOUNT}(?:之|以)?后", _read_distance),
     _rule("last|past|recent", rf"\b(?:over |in |during |for )?(?:the |these |this )?(?:last|past|recent) {_AMOUNT}\b", _read_adjoining),
@@ -1000,7 +1019,7 @@ _RULES = (
     # units of the calendar
     _rule("time", r"\bthis time (?P<which>last|next) (?P<unit>year)\b", _read_same_month),
     _rule("时|今天|此", r"(?P<which>[去明前])年的?(?:这个?时候?|此时|今天)", _read_same_month),
-    _rule("last|next", r"\bthe (?P<unit>week|weekend|month|year) (?:(?P<back>before last)|(?P<on>after next))\b", _read_unit),
+    _rule("before last|after next", r"\bthe (?P<unit>week|weekend|month|year) (?:(?P<back>before last)|(?P<on>after next))\b", _read_unit),
     _rule("end|beginning|start|middle|mid|early|late", rf"\b{_THIRD} {_WHICH} month\b", _read_month_away),
     _rule("end|beginning|start|middle", r"\b(?P<third>(?:the )?(?:beginning|start|middle|end) of)(?P<which>)(?: the)? month\b", _read_month_away),
     _rule("end", r"\b(?:the )?end of (?:the (?P<which>)|(?P<this>this ))?(?P<unit>week)\b", _read_unit),
@@ -1008,13 +1027,13 @@ _RULES = (
     _rule("year|month|week", rf"\b{_WHOLE} (?P<whole>year|month|week)\b", _read_so_far),
     _rule(_SEASON_WORDS, rf"\b(?:{_WHOLE}|in the|in) (?P<whole>spring|summer|autumn|fall|winter)\b", _read_so_far),
     _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+(?P<unit>week|wk|weekend|month|mth|year|yr)\b(?! old)", _read_unit),
-    _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+{_SEASON}\b", _read_season),
+    _rule(_SEASON_WORDS, rf"\b{_WHICH}\s+{_SEASON}\b", _read_season),
     _rule("每|逢", r"每(?:逢|个|隔)?(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])(?![章次个回篇本趟节期封天])", _read_chinese_weekday, "weekday", certain=False),
     _rule(_WEEKDAY_WORDS, rf"(?P<which>上+个?|下+个?|这个?|本)(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天1-7])(?![一二三四五六七八九十\d])(?P<part>{_ZH_PARTS}|早|晚)?", _read_chinese_weekday, "weekday"),
     _rule("末|周|礼拜|星期", r"(?P<which>上+个?|下+个?|这个?|本)?(?P<unit>周末)", _read_unit),
     _rule(_WEEKDAY_WORDS, r"(?P<which>上+个?|下+个?|这个?|本)(?P<unit>周|星期|礼拜)(?!围|边|期)", _read_unit),
     _rule(_WEEKDAY_WORDS, rf"(?:(?<![一二两三四五六七八九十几每\d])|(?<=[周期拜][一二三四五六日天]))(?P<which>)(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])(?P<part>{_ZH_PARTS}|早|晚)?", _read_chinese_weekday, "weekday"),
-    _rule("月", rf"(?P<which>上+个?|下+个?|这个?|本)月(?:{_ZH_DAY}[日号]|{_ZH_THIRD})", _read_month_away),
+    _rule("上月|下月|这月|本月|个月", rf"(?P<which>上+个?|下+个?|这个?|本)月(?:{_ZH_DAY}[日号]|{_ZH_THIRD})", _read_month_away),
     _rule("月底|月初|月中|月末", rf"(?<![\d{_HAN}])(?P<which>)月(?P<zh_third>[初中底末])", _read_month_away),
     _rule("年底|年初|年中|年末|年年", r"(?P<year>[今去明]年|大?前年)?(?:年|(?<=年))(?P<zh_third>[初中底末])", _read_third_of_year),
     _rule("年", r"(?P<which>[今去明后]|大?前)(?P<unit>年)", _read_unit),
@@ -1028,7 +1047,7 @@ _RULES = (
     _rule(_DAY_WORDS, rf"\b(?P<near>(?:the )?day before yesterday|(?:the )?night before last|last night|yesterday|today|tonight|(?:the )?day after tomorrow|tomorrow|tmorrow|tmrow|tomorro|tomoro|tomorow|tommorr?ow|tmrw|tmr|tomoz|2moro|2morrow|tonite)\b{_PART}", _read_near_day),
     _rule("this", r"\b(?P<near>this) (?P<part>morning|afternoon|evening)\b", _read_near_day),
     _rule("天|日|晚|早|夜|儿", rf"(?<![然以之从])(?P<zh_near>大前|大后|前|昨|今|明|后)(?=[天日晚早夜]|(?<!以)(?<!之)儿(?![子女童媳科歌戏]))(?:[天日](?![气空生赋性])|儿个?)?(?P<part>{_ZH_PARTS}|早|晚|夜)?(?<![前昨今明后])", _read_near_day),
-    _rule("day", rf"\b(?:the )?(?P<weekday>{_DAYS}) (?P<before_last>before last)\b", _read_weekday, "weekday"),
+    _rule("before last", rf"\b(?:the )?(?P<weekday>{_DAYS}) (?P<before_last>before last)\b", _read_weekday, "weekday"),
     _rule("after", rf"\bthe (?P<weekday>{_DAYS}|mon|tues?|wed|weds|thu(?:rs?)?|fri|sat|sun) (?P<following>after)(?: next| that)?(?=\s*(?:[^\w\s]|$)|\s+(?:now|instead|and|so|but|cos|as)\b)", _read_weekday, "weekday"),
     _rule("day", rf"\b(?:(?P<which>last|next|this|{_NO_VERB}coming|past)\s+)?(?P<weekday>{_DAYS})\b{_PART}", _read_weekday, "weekday"),
     _rule("mon|tue|wed|thu|fri|sat|sun", rf"(?:\b(?:(?P<which>last|next|this)|on|til|till|until|by|due)\s+|(?<![\w'’-])(?=(?:mon|tues?|weds|thu(?:rs?)?|fri)\b|(?:sat|sun) (?:morning|afternoon|arvo|evening|night)\b|(?:wed|sat)(?:(?<=^wed)|(?<=^sat)|(?<=[.,;:!?\n] wed)|(?<=[.,;:!?\n] sat)|(?<=\band wed)|(?<=\band sat)) (?:i|we|my|i'm|im|he|she|they)\b))(?P<weekday>mon|tues?|weds|thu(?:rs?)?|fri|(?:wed|sat|sun)(?=\s*(?:[^\w\s'’-]|$)|\s+(?:\d|(?:at|in|and|i|we|morning|afternoon|arvo|evening|night)\b)))\b(?: arvo\b)?{_PART}", _read_weekday, "weekday"),
@@ -1042,6 +1061,8 @@ _RULES = (
     _rule(_ZH_UNITS, _ZH_AMOUNT, _read_duration, certain=False),
 )
 # fmt: on
-#: What the rules look for before they are tried.
+#: What the rules look for before they are tried, and which of them need it.
 _NEEDED = frozenset[str]().union(*(rule.needs | rule.also for rule in _RULES))
 _NEEDED_IN_ASCII = frozenset(filter(str.isascii, _NEEDED))
+_NEEDED_WITHOUT_LETTERS = frozenset(part for part in _NEEDED if not part.isascii() or part.isdecimal())
+_NEEDING = {part: [at for at, rule in enumerate(_RULES) if part in rule.needs] for part in _NEEDED}

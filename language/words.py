@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
+from itertools import chain
 
 from domain.patterns import pattern_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
@@ -45,6 +46,8 @@ _CAMEL = pattern_of(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IDENTIFIER = pattern_of(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
 _HUMP = pattern_of("[a-z0-9][A-Z]")
 _ACCENTS = pattern_of("[\u0300-\u036f]")
+#: Letters and marks of others than ASCII.
+_OTHER_LETTER = pattern_of(rf"[^\W\x00-\x7f]|[{UNSPACED}{_MARKS}]")
 _THOUSANDS = pattern_of(r"(?<=\d),(?=\d{3}(?:\D|$))")
 
 #: Marks: the text asks, names its speaker; and the prefix of the speaker's mark.
@@ -200,9 +203,9 @@ def _word_tokens(text: str) -> list[str]:
     found: list[str] = []
     if "_" in text or _HUMP.search(text):
         text = _IDENTIFIER.sub(_split_identifier, text)
-    folded = _fold_case(text)
-    if folded.isascii():
-        return [token for piece in _PLAIN_PIECE.findall(folded) for token in _of_piece(piece)]
+    folded = _fold_case(text).replace("’", "'")
+    if folded.isascii() or not _OTHER_LETTER.search(folded):
+        return list(chain.from_iterable(map(_of_piece, _PLAIN_PIECE.findall(folded))))
     for piece in _PIECE.finditer(folded):
         if piece.lastgroup == "word":
             found += _of_word(piece[0])
@@ -315,7 +318,7 @@ _OPENING = pattern_of(r"^\W*\w+")
 _CALLED = pattern_of(r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做|[全本大小真原]名|[外花]号)([\u4e00-\u9fff]{2})")
 _POSSESSED = pattern_of(r"['’]s?$")
 _FEASTS = ("christmas", "easter", "thanksgiving", "halloween")
-_CALENDAR = frozenset((*DAY_NAMES, *MONTH_NAMES, *(f"{day}s" for day in DAY_NAMES), *_FEASTS))
+_NO_NAMES = STOP_WORDS.union(DAY_NAMES, MONTH_NAMES, (f"{day}s" for day in DAY_NAMES), _FEASTS)
 
 
 def names_in(text: str, *, opening: bool = True) -> Iterator[str]:
@@ -334,8 +337,7 @@ def latin_names(text: str) -> tuple[str, ...]:
     return tuple(
         word
         for found in _NAME.finditer(text)
-        if (word := _POSSESSED.sub("", found[0]).rstrip("-&")).casefold() not in _CALENDAR
-        and word.casefold() not in STOP_WORDS
+        if (word := _POSSESSED.sub("", found[0]).rstrip("-&")).casefold() not in _NO_NAMES
         and (found.start() not in first or _USED_AS_NAME.match(text, found.start()))
     )
 
