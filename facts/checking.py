@@ -689,7 +689,7 @@ def _is_answered(source: Source, sources: Sequence[Source]) -> bool:
 
 def _names_of(claim: _Claim) -> Iterator[str]:
     """Every name that a claim asserts, in either script; a "Street" or "Dr" may have been said as "st" or "doctor"."""
-    yield from (name for name in names_in(claim.text) if name not in _OF_A_NAME)
+    yield from (name for name in names_in(claim.text) if name.rstrip(".") not in _OF_A_NAME)
     if claim.draft is None:
         return
     yield from latin_names(claim.value) if " " in claim.value or unspaced_length(claim.value) else ()
@@ -697,7 +697,11 @@ def _names_of(claim: _Claim) -> Iterator[str]:
         if name and (name in claim.text or name == claim.value) and not _A_ROLE.fullmatch(name):
             owner = name.partition("的")[0]
             parts = [owner] if unspaced_length(name) else [each.removesuffix("'s") for each in name.split()]
-            yield from (each for each in parts if each not in _OF_A_NAME and (each[:1].isupper() or not each.isascii()))
+            yield from (
+                each
+                for each in parts
+                if each.rstrip(".") not in _OF_A_NAME and (each[:1].isupper() or not each.isascii())
+            )
 
 
 def _of_ages(statement: str, sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:

@@ -318,6 +318,7 @@ def words_of_staying(text: str) -> str:
 
 _NO = pattern_of(
     r"^\W*(?:(?:god|oh|ha|well|um|er|hm+|lol)\W+)*(?:no|nope|nah|not|never|neither)\b(?! (?:wonder|problem|only|idea))"
+    r"|^\W*(?:i|we|he|she|they|it) (?:did|do|does|have|has|had|was|were|is|are|will|would|can|could)(?:n['’]?t| not)(?=\W*$|\s*[.!,;])"
     r"|^\W*(?:才)?(?:没有?|不(?!错|过(?!敏))|哪[有来儿]|并没)",
     re.IGNORECASE,
 )

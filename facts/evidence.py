@@ -420,7 +420,7 @@ _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve
 _BARE_HOUR = pattern_of(
     r"(?:\b(?:(?P<half>half)|at|from|till?|until|to|by|before|after|around|between|and(?= \w+ (?:in the|o.?clock))) "
     rf"|(?<=\d-))"
-    rf"(?P<hour>{_HOUR})(?:[.:](?P<minute>[0-5]\d)"
+    rf"(?P<hour>{_HOUR})(?:(?:[.:]| (?=\d\d(?!\d)))(?P<minute>[0-5]\d)"
     r"| (?P<words>fifteen|(?:twenty|thirty|forty|fifty)(?:[ -]five)?)(?! (?:to|past)\b))?(?!\d|[\w.]\w)"
     rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till?|until|-) ?(?:{_HOUR}|half)\b"
     r"| at night\b| in the (?:morning|afternoon|evening)\b)"
@@ -824,6 +824,7 @@ def _is_so_of_another(wanted: frozenset[str], denied: Sentence) -> bool:
 _DENIED = pattern_of(
     r"(?<![要差了好是对能可行])(?:没有?|不|别)(?:[让给用能会敢想要肯再太是被去来跟和]|怎么){0,2}([\u4e00-\u9fff]{2})"
     r"|(?:n['’]t|\bnot|\b(?:is|are|was)nt) ([a-z]+ing)\b"
+    r"|\bdid(?:n['’]?t| not) (?:even |really |actually )?([a-z]{4,})\b"
     r"|\bnot (?:an? |the )?([a-z]{4,})(?=\W*$|[,.;!?]| b4\b| before\b)"
 )
 

@@ -316,7 +316,8 @@ def _is_contradicted(text: str, wrong: str, times: Sequence[TimeExpression], fig
     if wrong == "date":
         return not _is_put_together(times, figures)
     if wrong == "time":
-        return True
+        read = {(at.hour % 12, at.minute) for at in figures.clock_times}
+        return len(read) >= len([one for one in times if one.kind == "clock"])
     return _is_other_money(text, figures)
 
 

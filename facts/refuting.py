@@ -58,7 +58,7 @@ _ALMOST = Guarded(
     r"\b(?:almost|nearly) (?:(?:got|get|had|took|went|made|did|was|were|came|bought|gave)\b(?P<rest>[^,.;!?]*)|(?P<word>[a-z]+))|(?:差点儿?|险些)(?:没|就|要)?(?P<han>[^，。！？]{2,6})",
 )
 _COUNTED = pattern_of(
-    r"(?<![\w.,:])(?P<number>\d{1,3}(?:st|nd|rd|th)?|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
+    r"(?<![\w.,:])(?<!hundred and )(?<!thousand and )(?<!hundred )(?<!thousand )(?P<number>\d{1,3}(?:st|nd|rd|th)?|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
     r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -](?P<noun>[a-z]{3,})"
     r"|(?P<han>(?<![一二两三四五六七八九十百])[一二两三四五六七八九十百]{1,12}|\d{1,3})(?P<measure>[楼层级台条只个口位名间套辆本家])"
 )
@@ -189,7 +189,11 @@ def find_fault(
         return "number"
     if any(_is_bygone(statement, each, quoted, around) for each in evidence):
         return "polarity"
-    if _is_bygone_number(statement, sentences) or _is_of_other_label(statement, sentences):
+    if (
+        _is_bygone_number(statement, sentences)
+        or _is_of_other_label(statement, sentences)
+        or _is_turned_around(statement, sentences)
+    ):
         return "polarity"
     of_another = (
         about == "person"
@@ -205,7 +209,7 @@ def find_fault(
 
 #: Somebody else's opinion, an offer that was refused, what was so before it changed; and a statement that says as much.
 _THINKS = pattern_of(
-    r"(?<!\bi )(?<!\bwe )\b(?:thinks?|reckons?|figures?|believes?|swears|(?:is|was|'s) convinced)\b"
+    r"(?<!\bi )(?<!\bwe )\b(?:thinks?|reckons?|figures?|believes?|claims?|swears|(?:is|was|'s) convinced)\b"
     r"|(?<![我咱])(?:觉得|认为|非说|以为|一口咬定)"
 )
 _BECAUSE = pattern_of(r"\b(?:because|cos|cause|since|when|after)\b|因为")
@@ -224,6 +228,9 @@ _REFUSED = pattern_of(
     r"|^(?!.*(.)[不没]\1)(?:[我咱他她]们?|人家)?(?:可|就|也|都|还|倒|又|根本|才|反正|结果|到现在|至今|后来|一分钱|一直|坚决|死活)*[没不未](?:有|肯|想|敢)?(?:答应|同意|让|乐意|愿意|松口|接受|理|干|去|借|转|戒|买|卖|收|给|下手|要|想好|定|签|辞|换|动|告诉|跟[他她它][提说])"
     r"[^，。]{0,6}$|想得美|没谱"
 )
+_ADVERBS = "(?:可|就|也|都|还|倒|又|根本|才|反正|结果|到现在|至今|后来|一分钱|一直|坚决|死活)*"
+#: 我不切, 还没谈.
+_UNDONE = pattern_of(rf"^(?:[我咱他她]们?)?{_ADVERBS}[没不沒](?P<deed>[\u4e00-\u9fff]{{1,2}}?)(?:[成了完下来]|呢|啊)*$")
 #: What was meant to be and came otherwise.
 _MEANT = pattern_of(
     r"\b(?:i|we)(?: was| were) (?:gonna|going to|meant to|supposed to|planning)\b|(?:本来|原本)(?:是)?(?:[想要说]|打算|准备|计划)"
@@ -231,7 +238,7 @@ _MEANT = pattern_of(
 #: That what was told is not believed.
 _DISBELIEVED = pattern_of(
     r"\b(?:rubbish|nonsense|bollocks|bullshit|yeah,? right|as if|i don'?t (?:believe|buy) (?:it|that|a word))\b"
-    r"|骗鬼|瞎扯|胡扯|扯淡|[乱亂][讲講说說]|鬼才信|谁信|不信|哪来的|才怪|胡说"
+    r"|骗鬼|瞎扯|胡扯|扯淡|[乱亂][讲講说說]|鬼才信|谁信|不信|哪来的|才怪|胡说|编的|其实[不没]"
 )
 
 
@@ -249,7 +256,9 @@ def find_refusal(statement: str, parts: Sequence[Sentence]) -> str:
     if not _OF_THE_PAST.search(statement) and all(_MEANT.search(_best_of(wanted, clauses)) for clauses in said):
         return "polarity"
     following = [one for each in split_sentences(_plain(parts[-1].following)) for one in split_clauses(each)][:1]
-    refused = len(parts) == 1 and any(_REFUSED.search(each) for each in (*said[-1][-1:], *following))
+    near = (*said[-1][-1:], *following)
+    undone = (each["deed"] for one in near for each in _UNDONE.finditer(one))
+    refused = len(parts) == 1 and (any(map(_REFUSED.search, near)) or any(deed in statement for deed in undone))
     return "polarity" if refused or any(map(_DISBELIEVED.search, following)) else ""
 
 
@@ -442,6 +451,23 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
     given = find_numbers(_COUNTED.sub(" ", whole)) | derived_numbers(whole, find_numbers(whole))
     bare = {int(each) for each in given if each.isdecimal()}
     return any(not numbers & bare for numbers in others)
+
+
+#: From one number to another.
+_FROM_TO = pattern_of(
+    r"(?:从|\bfrom )(?P<one>[^，。到,]{1,12}?)(?:[升降掉加减涨跌调改提]*到| (?:down |up )?to )(?P<other>[^，。,]{1,12})"
+)
+
+
+def _is_turned_around(statement: str, sentences: Sequence[str]) -> bool:
+    """Whether a statement says from where to where a number went the wrong way around."""
+    stated, said = ({*_ways(each)} for each in (statement, " ".join(sentences)))
+    return bool(stated) and bool(said) and {(other, one) for one, other in stated} <= said
+
+
+def _ways(text: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    found = ((find_numbers(each["one"]), find_numbers(each["other"])) for each in _FROM_TO.finditer(text.casefold()))
+    yield from (each for each in found if all(each) and each[0] != each[1])
 
 
 #: What a number right behind it is of: 数学132 英语98.

@@ -18,7 +18,7 @@ m brother bro 哥哥 弟弟 哥 弟 表哥 表弟 堂哥 堂弟 大佬 细佬
 f daughter 女儿 闺女 姑娘 丫头
 m son 儿子 阿仔 小子
 f grandmother grandma gran granny nan nana 奶奶 外婆 姥姥 婆婆
-m grandfather grandpa grandad 爷爷 外公 姥爷
+m grandfather grandpa grandad 爷爷 外公 姥爷 爷
 f aunt auntie 阿姨 姑姑 姑妈 小姨 姨妈 姨 姑
 m uncle 叔叔 舅舅 叔 舅 伯伯
 f niece 侄女 外甥女

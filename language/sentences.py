@@ -13,7 +13,9 @@ _SPACED = pattern_of(
     r"(?:(?<=[\u4e00-\u9fff])|(?<=\d)(?!\s+[年月日号天点时分秒周岁个块元万千百多斤公米度楼])|(?<=%))\s+(?=[\w:.]*[\u4e00-\u9fff])"
 )
 #: What parts the clauses of a sentence.
-CLAUSE = pattern_of(rf"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过(?!敏)|可是|{_SPACED.pattern}")
+CLAUSE = pattern_of(
+    rf"[,;:，；：—–]| - |\bbut\b|\bthough\b|\b(?:because|bc|cos|cuz)\b|但是?|不过(?!敏)|可是|{_SPACED.pattern}"
+)
 #: A denial after "and" is separate if a clause precedes it.
 _DENIED_BESIDES = pattern_of(
     r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no|nothing|none)\b|\w+n't\b|(?:ca|do|wo|did|is|have)nt\b|cannot\b))",
