@@ -413,7 +413,7 @@ def _new_remarks(marks: Iterable[Annotation], context: RecordContext, before: di
 
 def _fact_fields(fact: RecalledFact, context: RecordContext) -> dict[str, object]:
     when = moment_in(context.language, fact.said[:10], context.now)
-    if fact.basis == "quoted":
+    if fact.basis != "verified":
         said = []
         for quote in fact.quotes:
             speaker = context.harmless_text(quote.speaker)
@@ -427,8 +427,7 @@ def _fact_fields(fact: RecalledFact, context: RecordContext) -> dict[str, object
     how_said = {} if fact.stance == "stated" else {"only": TEMPLATES[context.language].stances[fact.stance]}
     begins = "from" if fact.since[:10] > context.now.date().isoformat() else "since"
     since = {begins: fact.since[:10]} if fact.since and not planned else {}
-    known = "maybe" if fact.basis == "inferred" else "known"
-    return {known: context.harmless_text("".join([text, *remarks])), **how_said, "when": when, **since}
+    return {"known": context.harmless_text("".join([text, *remarks])), **how_said, "when": when, **since}
 
 
 def _external_fields(other: RecalledExternal, context: RecordContext) -> dict[str, object]:

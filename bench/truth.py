@@ -41,7 +41,7 @@ _NEAR = 120
 #: What a record says of itself that tells nothing about whether its text still holds.
 _PLAIN_FIELDS = ("conversation", "when", "speaker", "said", "since", "source", "place")
 #: Where a record tells what was said.
-_TEXTS = ("text", "summary", "known", "maybe")
+_TEXTS = ("text", "summary", "known")
 _MARK = re.compile(
     r"""
     \b(?: until | till | up\ to | no\ longer | any\ ?more | used\ to | formerly? | previous(?:ly)? | earlier | ex

@@ -137,7 +137,7 @@ class RecalledFact:
     """A current fact that was recalled, based on ``messages``. ``said`` is when it was last said.
 
     ``since`` is its start if that is not the day on which it was said. ``planned_for`` is its planned day, once past.
-    What is not verified is shown as its ``quotes``, or as an inference, never as known.
+    What is not verified is shown as its ``quotes``, never as known.
     """
 
     number: int

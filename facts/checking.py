@@ -37,8 +37,8 @@ from facts.evidence import (
     weakest_stance,
 )
 from facts.figures import Figures, correct_figures, wrong_figure
-from facts.refuting import Around, find_fault, governing_clause, is_still_ahead, mentions_kin
-from facts.restating import is_in_first_person, tells_birthday, with_days
+from facts.refuting import Around, find_fault, find_refusal, governing_clause, is_still_ahead, mentions_kin
+from facts.restating import as_corrected_name, is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
 from language.numbers import asserted_numbers, find_numbers
@@ -47,6 +47,7 @@ from language.scripts import language_of, unspaced_length
 from language.sentences import split_clauses
 from language.times import TimeRange, parse_date, parse_time, range_of, read_times
 from language.words import latin_names, names_in, whole_names
+from storage.facts import find_misnamed
 
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 #: The most facts from one message; a model that finds more is inventing them.
@@ -63,6 +64,8 @@ _UNTIL = Guarded(
     r"\b(?:until|till|by|before) (?:the )?[^,.;]*|(?:^|(?<=[，。；]))[^，。；]*?(?:之?前|为止|截止)(?=[，。；的]|$)",
     any_case=True,
 )
+#: What ends a name, and what else is said of it follows: "Annika, not Annette".
+_BESIDE = pattern_of(r"[,;，、；（(]")
 _ONLY_NAMES = pattern_of(r"(?:the|my|our|that|this) (?:\w+ )?\w+", re.IGNORECASE)
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
@@ -79,7 +82,8 @@ _ASKING = pattern_of(r"\bask(?:s|ed|ing)?\b|(?<![访学顾疑])问(?!题)", re.I
 _A_ROLE = pattern_of("班主任|主任|老师|医生|大夫|护士|房东|老板|领导|经理|教练|师傅|邻居|同事|室友|同学|客户")
 #: A place as people type it: 去Toronto.
 _LATIN_PLACE = pattern_of(r"[去在到飞从回] ?(?P<name>[A-Z][A-Za-z]+)")
-_OF_A_STREET = ("Street", "Road", "Avenue", "Lane", "Drive", "Square")
+#: Words of a name that may have been said in another form, or left out.
+_OF_A_NAME = ("Street", "Road", "Avenue", "Lane", "Drive", "Square", "Dr", "Mr", "Mrs", "Ms", "Prof")
 #: Characters of a single day: 2026-11-21.
 _DAY = 10
 
@@ -177,9 +181,10 @@ class _Checking:
             self.rejected["forgotten"] += 1 + len(draft.facts)
             return
         name = self._new_id()
-        checked = [self._check_fact(each, name) for each in draft.facts]
+        drafts = [self._as_corrected_name(each) for each in draft.facts]
+        checked = [self._check_fact(each, name) for each in drafts]
         facts = [fact for fact in checked if isinstance(fact, NewFact)]
-        for each, fault in zip(draft.facts, checked, strict=True):
+        for each, fault in zip(drafts, checked, strict=True):
             if isinstance(fault, str) and fault in _WORDING:
                 facts += self._keep_words(each, name, [*self.facts, *facts])
         if facts or not draft.facts:
@@ -201,6 +206,25 @@ class _Checking:
             messages = [source.message.text_id for source in basis.sources]
         rests = tuple(dict.fromkeys(messages))
         self.notes.append(NewNote(name, text, draft.topic, draft.importance, draft.memory_type, rests, draft.private))
+
+    def _as_corrected_name(self, draft: FactDraft) -> FactDraft:
+        """A draft as the name that the person's own words correct, whatever else a model says of who that is."""
+        named = (part for one in (draft.value, draft.subject) for part in (one, *_BESIDE.split(one), *latin_names(one)))
+        given = {one.strip() for one in named} - self._own
+        said = self._window.find_named(draft.messages)
+        sentences = [
+            one.text for each in said if each.spoken_by_person and not each.message.speaker for one in each.sentences
+        ]
+        found = find_misnamed(sentences, given, self._names.known - self._own)
+        if not found:
+            return draft
+        wrong, right = found.wrong, found.right
+        if right not in draft.value and not (wrong in draft.restatement and right in draft.restatement):
+            return draft
+        text = as_corrected_name(wrong, right, denied=found.denied)
+        return replace(
+            draft, restatement=text, subject=right, attribute="name", value=right, about="person", relations=()
+        )
 
     def _check_fact(self, draft: FactDraft, note: str) -> NewFact | str:
         """The fact of a draft, or why there is none."""
@@ -292,13 +316,12 @@ class _Checking:
     def _locate(self, quotes: Sequence[QuoteDraft], handles: Sequence[int], text: str) -> tuple[Quote, ...]:
         """Where the quoted words stand, at most one passage of each message; without any, the best sentence."""
         named = self._window.find_named(handles)
-        found: dict[str, Quote] = {}
+        found: list[Quote] = []
         for quote in quotes:
             chosen = self._window.find_named((quote.message,)) or named
-            place = locate_quote(quote.words, [source.message for source in chosen], text)
-            if place and place.message not in found:
-                found[place.message] = place
-        return tuple(found.values()) or self._window.best_quote(telling_terms(text), named)
+            if place := locate_quote(quote.words, [source.message for source in chosen], text):
+                found.append(place)
+        return tuple(dict.fromkeys(found)) or self._window.best_quote(telling_terms(text), named)
 
     # --- one claim
 
@@ -318,6 +341,8 @@ class _Checking:
             sources = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))
         if not sources:
             return "question"
+        if self._only_companion_says(claim, sources):
+            return "companion's words"
         if is_in_first_person(claim.text):
             return "pronoun"
         answered = () if claim.about == "companion" else self._window.find_answered(sources)
@@ -344,6 +369,14 @@ class _Checking:
         own = (source.text for source in sources if not source.spoken_by_person)
         return asks_person and not any(map(_ASKING.search, own))
 
+    def _only_companion_says(self, claim: _Claim, sources: Sequence[Source]) -> bool:
+        """Whether all that is quoted for a claim about somebody else are words of the companion nobody agreed to."""
+        if claim.about == "companion" or not (claim.draft and claim.draft.quotes):
+            return False
+        agreed = {one.place - 1 for one in sources if one.is_agreement}
+        said = {one.message.text_id for one in sources if one.place in agreed}
+        return all(one.role == "assistant" and one.message not in said for one in claim.quotes)
+
     def _are_pasted(self, quotes: Sequence[Quote], sources: Sequence[Source]) -> bool:
         """Whether all that is quoted of these messages is in what their speaker only passed on."""
         words = {source.message.text_id: source.message.words for source in sources if source.spoken_by_person}
@@ -363,12 +396,15 @@ class _Checking:
         """A claim with the figures of its words, or which figure is wrong and cannot be put right."""
         said = sources[-1].said
         figures = self._figures_of(sources, before)
-        quoted = " ".join(one.text for one in _quoted_sentences(claim.quotes, sources))
+        asked_in = (one.words for one in claim.quotes if one.role == "assistant")
+        quoted = " ".join((*(one.text for one in _quoted_sentences(claim.quotes, sources)), *asked_in))
         own = self._figures_in(quoted or " ".join(source.text for source in sources), said, claim.ahead)
-        text, wrong = correct_figures(claim.text, own, figures, lambda: self._window.numbers)
-        value, wrong_value = correct_figures(claim.value, own, figures, lambda: self._window.numbers)
-        if wrong or wrong_value:
-            return wrong or wrong_value
+        text, wrong = correct_figures(claim.text, own, figures)
+        if wrong:
+            return wrong
+        value, _ = correct_figures(claim.value, own, figures)
+        if wrong_figure(value, figures) and wrong_figure(value, Figures([self._figures_in(text, said)])):
+            value = text  # what the statement says counts
         if text != claim.text or value != claim.value:
             claim = replace(claim, text=text, value=value)
         return _Basis(sources, claim, figures, own)
@@ -415,27 +451,31 @@ class _Checking:
         if claim.value and not confirmed and self._is_unheard(claim, sources):
             return "value", claim.stance
         said = (*sources, *answered)
+        parts = _quoted_sentences(claim.quotes, sources, parts=True) if quoted else ()
+        told = best_sentences(wanted, (), parts) if parts and quoted and best[0][0] in quoted else best
         if (
-            is_reversed(claim.text, wanted, best, said)
+            is_reversed(claim.text, wanted, told, said)
             or self._window.is_denied(claim.text, wanted, sources)
             or asserts_what_is_denied(claim.text, quoted, said)
         ):
             return "polarity", claim.stance
         others = (name for name in self._find_people(claim) if name not in self._own)
-        tops = [sentence for sentence, score in best if score == best[0][1]]
+        tops = list(quoted) or [sentence for sentence, score in best if score == best[0][1]]
         words = [quote.words for quote in claim.quotes]
         fault = find_fault(claim.text, claim.about, others, tops, self._around, words)
+        if not fault and claim.about != "companion":
+            fault = find_refusal(claim.text, parts)
         if not fault and claim.about != "companion":
             fault = self._find_doubt(claim, tops, sources)
         if fault:
             return fault, claim.stance
         of_companion = claim.about == "companion"
-        if of_companion:
-            best = best_sentences(wanted, [one for one in sources if not one.spoken_by_person]) or best
+        own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
+        parts = tuple(each for each in parts if not each.asks) or parts  # "The shop? I left it last month."
+        best = best_sentences(wanted, own) or best_sentences(wanted, (), parts) or best
         if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):
             return "", "stated"
-        denied = is_denial(claim.text)
-        return "", weakest_stance(wanted, best, of_companion=of_companion, denied=denied)
+        return "", weakest_stance(wanted, best, of_companion=of_companion, denied=is_denial(claim.text))
 
     def _find_doubt(self, claim: _Claim, evidence: Sequence[Sentence], sources: Sequence[Source]) -> str:
         """Whether it is still ahead, was put right, or is done by somebody else; "" if no rule knows."""
@@ -620,17 +660,24 @@ def _stance_in(attribute: str, basis: _Basis) -> Stance:
     return "stated" if ahead and tells_birthday(basis.claim.text) else basis.claim.stance
 
 
-def _quoted_sentences(quotes: Iterable[Quote], sources: Iterable[Source]) -> tuple[Sentence, ...]:
-    """The sentences of the person with some quoted words; what these only name, "the leeds job", says nothing of it."""
+def _quoted_sentences(
+    quotes: Iterable[Quote], sources: Iterable[Source], *, parts: bool = False
+) -> tuple[Sentence, ...]:
+    """The sentences of the person with some quoted words, or the ``parts`` of them that these words are in.
+
+    What they only name, "the leeds job", says nothing of it.
+    """
     quotes = [*quotes]
     telling = [one for one in quotes if one.role == "user" and not _ONLY_NAMES.fullmatch(one.words)] or quotes
-    spans = {quote.message: (quote.start, quote.end) for quote in telling}
-    found = []
+    found: dict[tuple[int, int], Sentence] = {}
     for source in sources:
-        if source.spoken_by_person and source.message.text_id in spans:
-            start, end = spans[source.message.text_id]
-            found += [each for each in source.sentences if each.span[0] < end and start < each.span[1]]
-    return tuple(found)
+        spans = [(one.start, one.end) for one in telling if one.message == source.message.text_id]
+        for each in source.sentences if source.spoken_by_person else ():
+            within = [(start, end) for start, end in spans if each.span[0] < end and start < each.span[1]]
+            if within:
+                start, end = min(within)[0], max(end for _, end in within)
+                found[source.place, each.span[0]] = each.part(start, end) if parts else each
+    return tuple(found.values())
 
 
 def _is_answered(source: Source, sources: Sequence[Source]) -> bool:
@@ -641,8 +688,8 @@ def _is_answered(source: Source, sources: Sequence[Source]) -> bool:
 
 
 def _names_of(claim: _Claim) -> Iterator[str]:
-    """Every name that a claim asserts, in either script; the "Street" behind one may have been said as "st"."""
-    yield from (name for name in names_in(claim.text) if name not in _OF_A_STREET)
+    """Every name that a claim asserts, in either script; a "Street" or "Dr" may have been said as "st" or "doctor"."""
+    yield from (name for name in names_in(claim.text) if name not in _OF_A_NAME)
     if claim.draft is None:
         return
     yield from latin_names(claim.value) if " " in claim.value or unspaced_length(claim.value) else ()
@@ -650,9 +697,7 @@ def _names_of(claim: _Claim) -> Iterator[str]:
         if name and (name in claim.text or name == claim.value) and not _A_ROLE.fullmatch(name):
             owner = name.partition("的")[0]
             parts = [owner] if unspaced_length(name) else [each.removesuffix("'s") for each in name.split()]
-            yield from (
-                each for each in parts if each not in _OF_A_STREET and (each[:1].isupper() or not each.isascii())
-            )
+            yield from (each for each in parts if each not in _OF_A_NAME and (each[:1].isupper() or not each.isascii()))
 
 
 def _of_ages(statement: str, sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:

@@ -26,7 +26,7 @@ from domain.facts import EVENTS, Change, Fact, NewFact, Slot
 from domain.patterns import Guarded, pattern_of
 from facts.cues import ends_or_denies, is_denial, takes_back
 from facts.drafts import DoubtDraft, VerdictDraft
-from facts.evidence import telling_terms
+from facts.evidence import is_named_in, telling_terms
 from facts.slots import COMPANION, PERSON, are_apart, depends_on, normalize_text
 from language.calendar import seconds_of
 from language.numbers import find_numbers
@@ -406,8 +406,9 @@ class _Comparison:
     def raise_doubts(self, doubts: Sequence[DoubtDraft], shown: Sequence[Fact]) -> None:
         """Doubt facts that may no longer hold after a change of home, job or partner, or a death.
 
-        A model's doubt has the cause that it names, and begins with it; a plan is one if its day is known. Where it
-        names what is no cause, the first change of the window is. So is the last day of a job or in a home.
+        A model's doubt has the cause that it names, and begins with it; a plan is one if its day is known, and so is
+        what it says of somebody whom the doubted fact names. Where it names what is no cause, the first change of the
+        window is. So is the last day of a job or in a home.
         """
         triggers = [fact for fact in self.facts_to_store() if self._is_trigger(fact)]
         causes = {fact.text_id for fact in triggers}
@@ -415,10 +416,12 @@ class _Comparison:
             named = self._listed[draft.new - 1 : draft.new] if draft.new > 0 else triggers[:1]
             real = [one for one in named if one.basis == "verified" and one.stance in ("stated", "planned")]
             able = [one for one in real if self._dropped.get(one.text_id, one.text_id) in causes or _is_ahead(one)]
-            by = next(iter(able or (real and triggers)), None)
             if not 0 < draft.known <= len(shown):
                 self.ignored["not shown"] += 1
-            elif not by:
+                continue
+            stated = [one for one in real if one.stance == "stated" and triggers]
+            about = [one for one in stated if _is_about_somebody_in(shown[draft.known - 1], one)]
+            if not (by := next(iter(able or about or (real and triggers)), None)):
                 self.ignored["doubt without a change"] += 1
             else:
                 cause = self._dropped.get(by.text_id, by.text_id)
@@ -656,6 +659,12 @@ def _hangs_on(fact: Fact, trigger: NewFact) -> bool:
     if fact.slot.subject == trigger.slot.subject:
         return fact.slot.attribute in depends_on(trigger.slot)
     return _is_death(trigger) and trigger.slot.subject == normalize_text(fact.value)
+
+
+def _is_about_somebody_in(fact: Fact, new: NewFact) -> bool:
+    """Whether a new fact is about somebody else whom a known one names."""
+    named = normalize_text(new.slot.subject)
+    return named not in ("", PERSON, COMPANION) and is_named_in(named, normalize_text(fact.restatement))
 
 
 def _join_unique(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:

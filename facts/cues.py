@@ -19,14 +19,14 @@ _TEXTS_CACHED = 1_024
 # --- asking
 
 _TAG = pattern_of(
-    r",\s*(?:right|ok|okay|did i say|you know|would you|will you|could you|can you|isn't it|don't you think|remember|eh|huh"
+    r",\s*(?:right|ok|okay|did i (?:say|tell you|mention)|have i (?:said|told you|mentioned)|you know|would you|will you|could you|can you|isn't it|don't you think|remember|eh|huh"
     r"|promise|i think|aren't i|haven't i|do you remember)\s*\?+$"
     r"|(?:行吗|好吗|可以吗|行不行|好不好|可以不|对吧|是吧|对吗|是吗|怎么样|知道吗|你说呢|好吧|行吧)\s*[?？]+$",
     re.IGNORECASE,
 )
 _ASKS = pattern_of(r"[?？][\"”’」』)）]*$")
 _ASKS_HAN = pattern_of(
-    r"(?:吗|什么来着|怎么说的来着|(?:^|[，。！])[^，。！]{0,4}呢|[什谁哪怎几多][^，。！]*呢)[。！]*$"
+    r"(?:吗|什么来着|怎么说的来着|(?:^|[，。！])[^，。！在等忙正还着]{0,4}呢|[什谁哪怎几多][^，。！]*呢)[。！]*$"
     r"|你(?:说|觉得)[^，。！]{0,16}([\u4e00-\u9fff])[不没]\1[^，。！]*$"
 )
 
@@ -94,11 +94,13 @@ _WISHED = Guarded(
 _PLANNED = Guarded(
     "thinking |plan|intend|considering|going to|gonna|will|'ll|打算|计划|准备|考虑|想",
     r"\b(?:thinking (?:of|about)\b|plan(?:s|ning)? (?:to|on|for)\b|intend(?:s|ing)? to\b|considering\b|gonna\b|i(?:'m| am) going to\b"
-    r"|we(?:'re| are) going to\b|i(?:'ll| will)\b(?! call you)|we(?:'ll| will)\b)"
+    r"|we(?:'re| are) going to\b|i(?:'ll| will)\b(?! call you\b| have you know\b)|we(?:'ll| will)\b)"
     r"|打算|计划|准备去|准备要|想带|想去|考虑|想跟|想和|想在",
 )
 
 
+#: So few characters beside a laugh say nothing.
+_HARDLY_A_WORD = 3
 #: How much, not what somebody wants: "it hurts so much I want to scream", 难受得想哭.
 _SO_MUCH = Guarded(
     "want to|wanna|想",
@@ -110,8 +112,8 @@ _SO_MUCH = Guarded(
 #: What supposes nothing though its words often do: a request, what somebody had said they would do, and how old one who
 #: is dead would be.
 _SUPPOSES_NOTHING = Guarded(
-    "you|would|'d|在世|还在|还活着|可能",
-    r"(?:怎么|不)可能|\b(?:will|would|could|can) you\b(?=.*\b(?:me|us)\b)"
+    "you|would|'d|if |maybe|在世|还在|还活着|可能",
+    r"(?:怎么|不)可能|\bmaybe (?=\d)|\bif (?:you (?:can believe|ask me|know what i mean|must know)|i'?m (?:being )?honest|i (?:remember|recall)|that makes (?:any )?sense|memory serves)\b|\b(?:will|would|could|can) you\b(?=.*\b(?:me|us)\b)"
     r"|(?<=\bsaid )(?:that )?\w+(?:'d| would)\b|(?<=\bpromised )(?:that )?\w+(?:'d| would)\b|(?<=\btold \w\w )(?:that )?\w+(?:'d| would)\b"
     r"|\bwould(?: have|'ve) (?:been|turned) (?=\d|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|a hundred)"
     r"|(?:要是|如果|假如)?[^，。？]{0,8}?(?:还在世?|在世|还活着)(?:的话)?(?=[，,]?[^。？]{0,10}?[\d一二三四五六七八九十]+周?(?:岁|了))",
@@ -123,7 +125,7 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     sentence = _SUPPOSES_NOTHING.sub(" ", _SO_MUCH.sub(" ", sentence.casefold().replace("’", "'")))
     following = following.casefold()
     laughs = _LAUGHS.search(following) or _JOKED.search(following)
-    only_laughs = laughs is not None and len(following) - len(laughs[0]) < 6
+    only_laughs = laughs is not None and len(following) - len(laughs[0]) < _HARDLY_A_WORD
     if only_laughs or _JOKED.search(sentence) or _LAUGHS.search(sentence):
         return "joked"
     if _SUPPOSED.search(sentence):
@@ -131,6 +133,11 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     if _WISHED.search(sentence):
         return "wished"
     return "planned" if _PLANNED.search(sentence) else "stated"
+
+
+def supposes(text: str) -> bool:
+    """Whether a clause is a supposition, which governs the next one."""
+    return _GOVERNS.search(_SUPPOSES_NOTHING.sub(" ", text.casefold().replace("’", "'"))) is not None
 
 
 #: A supposition with what follows from it in one clause, before one with a subject or a turn: 要是下雨就不去，我在家呢.
@@ -225,7 +232,7 @@ _ENDED = Guarded(
     "stop|quit|gave|give|cancel|off|broke|over|戒|分|取消|放弃|辞了|不再|黄了|吹了|泡汤",
     r"\b(?:stop(?:s|ped)(?! (?:at|by|in|for|off|over)\b)|quit|g[ai]ven? up|cancel\w*|called off|broken? up)\b"
     r"|(?:\b(?:is|are|was|were)|'s|'re) over(?=\W*$|[,.;:!])|(?:\b(?:is|are|was|were)|'s|'re) (?:all )?off(?=\W*$|[,.;:!]| for\b)"
-    r"|戒[了烟酒掉]|分手|分了|取消|放弃|辞了|不再|黄了|吹了|泡汤",
+    r"|戒[了烟酒掉]|分手|(?<![出得部])分了|取消|放弃|辞了|不再|黄了|吹了|泡汤",
 )
 
 
@@ -337,10 +344,21 @@ _AGREES = pattern_of(
 )
 
 
-def is_agreement(text: str) -> bool:
-    """Whether a text agrees with the previous message.
+#: An answer that repeats the verb of its question: 还在成都吗？ 在呢.
+_REPEATS = pattern_of(
+    r"^\W*(?:还|都|早|已经)?(?P<verb>[\u4e00-\u9fff]{1,2}?)(?:[了过着]|的)?[呢啊呀嘛哦]?(?=$|[，。！,.!~～\s])"
+)
+
+
+def is_agreement(text: str, question: str = "") -> bool:
+    """Whether a text agrees with the previous message, if that is a ``question`` also by its verb.
 
     >>> is_agreement("Yes, every morning."), is_agreement("对，就是那只"), is_agreement("Yes, but not now")
     (True, True, False)
+    >>> is_agreement("在呢，年底回来", "闺女还在成都吗？"), is_agreement("没呢", "闺女没在成都吗？")
+    (True, False)
     """
-    return _AGREES.match(text) is not None
+    if _AGREES.match(text):
+        return True
+    said = _REPEATS.match(text) if is_question(question) and not asks_openly(question) else None
+    return said is not None and said["verb"] in question and not is_denial(said[0])

@@ -248,7 +248,10 @@ class Doing:
         """Whether a clause begins with somebody else, and the statement mentions nobody in it, nor it the subject."""
         subject, names = _plain(self.subject), self._names()
         relation = _ENDS_IN_KIN.search(subject)
-        if re.split(r"'s |的", subject)[-1] in clause or not (relation or _CALLED.fullmatch(self.subject)):
+        named = re.split(r"'s |的", subject)[-1]
+        if any(named in _plain(each) for each in (clause, *quoted)) or not (
+            relation or _CALLED.fullmatch(self.subject)
+        ):
             return False
         own = _relations_of(relation[0]) if relation else frozenset()
         persons = _persons_in(clause, names)

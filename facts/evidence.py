@@ -34,6 +34,7 @@ from facts.cues import (
     is_unreal,
     may_take_back,
     stance_of,
+    supposes,
     takes_back,
     words_of_staying,
 )
@@ -41,16 +42,16 @@ from facts.slots import Names, normalize_text
 from facts.spans import own_words
 from language.calendar import day_of
 from language.forget_requests import detect_forget_request, rounds_spoken_of
-from language.numbers import asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
+from language.numbers import ORDINAL, asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
 from language.references import people_named
 from language.scripts import Language, is_unspaced, language_of, unspaced_runs
-from language.sentences import sentence_spans, split_clauses
+from language.sentences import CLAUSE, sentence_spans, split_clauses
 from language.times import TimeExpression, TimeRange, clock_times, possible_ranges, read_times, without_times
 from language.words import terms
 
 
 class Sentence:
-    """A sentence between its neighbours, with cached properties; ``confirmed``: a question that was answered yes.
+    """A sentence between its neighbours, with cached properties; ``confirmed``: no question, or one answered with yes.
 
     ``span`` is its place in the message.
     """
@@ -61,6 +62,24 @@ class Sentence:
         self.before = before
         self.following = following
         self._confirmed = confirmed
+
+    def part(self, start: int, end: int) -> Sentence:
+        """Its clauses between two places of the message, with a supposition before them that may govern them."""
+        start, end = max(0, start - self.span[0]), min(len(self.text), end - self.span[0])
+        bounds = [(0, 0), *(each.span() for each in CLAUSE.finditer(self.text)), (len(self.text), len(self.text))]
+        first = max(behind for _, behind in bounds if behind <= start)
+        last = min(at for at, _ in bounds if at >= end)
+        clause = max((behind for _, behind in bounds if behind < first), default=0)
+        if supposes(self.text[clause:first]):
+            first = clause
+        if last - first > (_LONG if self.text.isascii() else _LONG // 2):  # nobody set a comma
+            first, last = max(first, start - _BESIDE), min(last, end + _BESIDE)
+        if (first, last) == (0, len(self.text)):
+            return self
+        text = self.text[first:last]
+        before, after = f"{self.before} {self.text[:first]}", f"{self.text[last:]} {self.following}"
+        told = self._confirmed or not self.asks  # 在呢 may be a question or an answer
+        return Sentence(text.strip(), before, after, told, (self.span[0] + first, self.span[0] + last))
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -128,6 +147,8 @@ _PLAIN_NO = pattern_of(
     re.IGNORECASE,
 )
 _LAUGHTER = pattern_of(r"[😂🤣😜]|\b(?:ha){2,}\b|\blol\b", re.IGNORECASE)
+#: A clause of more characters is cut to its quoted words with so many beside them.
+_LONG, _BESIDE = 120, 2
 #: A length of years, with what may be its number: "for twenty five years", 十一年.
 _YEARS_LONG = Guarded(
     "year|yr|年",
@@ -143,7 +164,7 @@ class TextFigures:
 
     def __init__(self, text: str, written: date, *, ahead: bool = False) -> None:
         self.text = text
-        self._written = written
+        self.written = written
         self._ahead = ahead
 
     @cached_property
@@ -155,15 +176,16 @@ class TextFigures:
     def numbers(self) -> frozenset[str]:
         """The numbers in it, and what a comparison makes of them: "42k, six more than before" is 36,000, too."""
         found = self.own_numbers
-        years = {int(each) for each in found if len(each) == 4 and each[:2] in ("19", "20")}
-        since = {str(abs(self._written.year - year) - less) for year in years for less in (0, 1)}
+        years = {int(each) for each in found if len(each) == 4 and each.isdecimal() and each[:2] in ("19", "20")}
+        since = {str(abs(self.written.year - year) - less) for year in years for less in (0, 1)}
         listed = {str(1 + len(_LISTED.findall(each[0]))) for each in _LIST.all_in(self.text)}
-        return found | derived_numbers(self.text, found) | since | listed
+        days = (parse_number(each["day"]) for each in _ON_THE_DAY.all_in(self.text.casefold()))
+        return found | derived_numbers(self.text, found) | since | listed | {str(day) for day in days if day}
 
     @cached_property
     def days(self) -> tuple[TimeRange, ...]:
         """The days that it may refer to."""
-        return (*possible_ranges(self.text, self._written), *self._shifted)
+        return (*possible_ranges(self.text, self.written), *self._shifted)
 
     @cached_property
     def counts_days(self) -> bool:
@@ -174,7 +196,7 @@ class TextFigures:
     def _shifted(self) -> tuple[TimeRange, ...]:
         """The days that it gives by their distance from its others: "a week from Tuesday", 庙会第二天."""
         steps = {step for found in _SHIFT.all_in(self.text.casefold()) if (step := _days_away(found))}
-        named = [each for each in possible_ranges(self.text, self._written) if each.days == 1] if steps else []
+        named = [each for each in possible_ranges(self.text, self.written) if each.days == 1] if steps else []
         moved = (day.first + timedelta(step) for step in steps for day in named)
         return tuple(dict.fromkeys(TimeRange(day, day) for day in moved))
 
@@ -186,18 +208,18 @@ class TextFigures:
     @cached_property
     def exact_times(self) -> frozenset[time]:
         """The exact times of day in it."""
-        return clock_times(self.text, self._written)
+        return clock_times(self.text, self.written)
 
     @cached_property
     def amounts(self) -> frozenset[str]:
         """The numbers that it states, dates and times aside, each in its fullest form: 15 grand is 15000."""
-        rest = without_times(self.text, read_times(self.text, self._written))
+        rest = without_times(self.text, read_times(self.text, self.written))
         return frozenset(max(forms, key=float) for forms in asserted_numbers(rest))
 
     @cached_property
     def clock_times(self) -> frozenset[time]:
         """The times of day in it, also bare hours and so many minutes away; one before noon may mean the afternoon."""
-        found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
+        found = clock_times(self.text, self.written) | frozenset(_bare_hours(self.text.casefold()))
         found |= self.times_away(found)
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
 
@@ -205,7 +227,7 @@ class TextFigures:
         """The times of day that are so many minutes from these as it says."""
         lengths = "，".join(each[0] for each in _IN_MINUTES.all_in(self.text.casefold())) if found else ""
         minutes = [int(each) for each in find_numbers(lengths) if each.isdecimal() and int(each) < 60]
-        moments = [datetime.combine(self._written, at) for at in found]
+        moments = [datetime.combine(self.written, at) for at in found]
         return frozenset(
             (at + timedelta(minutes=far)).time() for at in moments for one in minutes for far in (one, -one)
         )
@@ -213,7 +235,7 @@ class TextFigures:
     @cached_property
     def likely_times(self) -> frozenset[time]:
         """The times of day that it means; "half past two" and 2点 are in the afternoon, but for words of the night."""
-        exact = [one for one in read_times(self.text, self._written) if one.hours and one.hours[0] == one.hours[1]]
+        exact = [one for one in read_times(self.text, self.written) if one.hours and one.hours[0] == one.hours[1]]
         bare = map(self._by_day, _bare_hours(self.text.casefold()))
         return frozenset(map(self._meant_time, exact)) or frozenset(bare)
 
@@ -233,7 +255,7 @@ class TextFigures:
         Of several possible days the one among the ``given`` days of the fact counts; one of another year is no date.
         What only says which thing is meant stays: "the halloween costume".
         """
-        for one in reversed(read_times(value, self._written) if value else ()):
+        for one in reversed(read_times(value, self.written) if value else ()):
             singles = [each for each in one.possible if each.days == 1]
             named = one.kind == "relative" and len(singles) > 1
             if _names_a_thing(value[: one.start], value[one.end :], yearly=named):
@@ -251,7 +273,7 @@ class TextFigures:
     @cached_property
     def years_of_birth(self) -> frozenset[int]:
         """The years of birth that follow from its ages."""
-        return birth_years(self.text, self._written)
+        return birth_years(self.text, self.written)
 
     @cached_property
     def years_since(self) -> frozenset[int]:
@@ -259,7 +281,7 @@ class TextFigures:
         lengths = " ".join(found[0] for found in _YEARS_LONG.all_in(self.text.casefold()))
         counts = [int(number) for number in find_numbers(lengths) if number.isdecimal() and int(number) < 120]
         away = {sign * count + slack for count in counts for sign in (-1, 1) for slack in (-1, 0, 1)}
-        return frozenset(self._written.year + years for years in away)
+        return frozenset(self.written.year + years for years in away)
 
     @cached_property
     def own_days(self) -> tuple[TimeRange, ...]:
@@ -267,9 +289,7 @@ class TextFigures:
 
         Where days are given by their distance from others, none is certain: all are possible.
         """
-        named = [
-            one for one in read_times(self.text, self._written) if one.kind not in ("vague", "recurrence", "clock")
-        ]
+        named = [one for one in read_times(self.text, self.written) if one.kind not in ("vague", "recurrence", "clock")]
         days = [*(day for one in named if (day := self._meant_day(one))), *self._shifted]
         return tuple(dict.fromkeys(days))
 
@@ -279,15 +299,15 @@ class TextFigures:
         last = re.match(r"last|past|上", self.text[one.start : one.end].casefold())
         unclear = len(singles) > 1 and not last and (one.meant or one.kind == "weekday")
         if unclear and (self._tells_ahead or (one.kind == "day of month" and not self._tells_past)):
-            ahead = [each for each in singles if each.first >= self._written]
+            ahead = [each for each in singles if each.first >= self.written]
             if ahead:
                 return min(ahead, key=lambda each: each.first)
         if one.meant is None:
             return None
         if not one.meant.yearly:
             return one.meant if one.meant.days == 1 and not one.meant.about else None
-        behind = [each for each in singles if each.first <= self._written] if self._tells_past else []
-        return min(behind or singles, key=lambda each: abs(each.first - self._written), default=None)
+        behind = [each for each in singles if each.first <= self.written] if self._tells_past else []
+        return min(behind or singles, key=lambda each: abs(each.first - self.written), default=None)
 
     @cached_property
     def _tells_ahead(self) -> bool:
@@ -318,7 +338,7 @@ _SHIFT = Guarded(
 _A_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _COUNTS_DAYS = Guarded(
     "day|night|tomo|month|year|week|wk|tmr|old|ago|the one|not this|mon|tue|wed|thu|fri|sat|sun| de "
-    "|天|周|星期|礼拜|往前数|往后数|倒数|eid|diwali|ramadan|passover|hanukkah|festival|mid-autumn|half|第|初|月|夕|年|春节"
+    "|天|周|星期|礼拜|往前数|往后数|倒数|eid|diwali|ramadan|passover|hanukkah|festival|mid-autumn|half|before|第|初|月|夕|年|前一|日|朝|春节"
     "|元宵|端午|中秋|重阳",
     rf"\b(?:first|second|third|fourth|last) (?:{_A_WEEKDAY}|weekend|week|day|night) (?:of|in|before|after)\b"
     r"|\bday (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|[a-z]+teen)\b"
@@ -328,8 +348,9 @@ _COUNTS_DAYS = Guarded(
     rf"|\b{_A_WEEKDAY} (?:before|after) (?!last\b)|\b{_A_WEEKDAY}s ago\b"
     r"|\bago (?:tomorrow|yesterday|on|last|next|this)\b|\b(?:month|year)s? from today\b"
     r"|\b(?:days?|we?e?ks?|fortnight) (?:on |from |this |next )?(?:today|tomorrow|tmrw?|tomoz)\b"
-    r"|\b(?:days?|weeks?|months?) old\b|[天周]大|第[\d一二三四五六七八九十]+天"
+    r"|\b(?:days?|we?e?ks?|mo(?:nth)?s?) old\b|[天周]大|第[\d一二三四五六七八九十]+天"
     r"|\bday (?:one|two|three|four|five|six|seven|eight|nine|ten|\d+)\b"
+    r"|\bthe (?:night|day|morning|evening) before\b|前一[天晚]|[听聽寻尋]日|[明今后]朝"
     rf"|\b(?:today|tomorrow|tmrw?|tomoz|{_A_WEEKDAY}) (?:week|fortnight)\b"
     rf"|\b(?:(?:first|last) weekend (?:of|in)|(?:back|home) the {_A_WEEKDAY})\b"
     r"|\bthe (?:one|week|day) after\b|\bnot this\b|\b(?:mon|tues?|weds?|thurs?|fri|sat|sun)\b|\b\d{1,2} de [a-z]+"
@@ -385,6 +406,8 @@ _LIST = Guarded(
     r"\b[A-Z]\w+(?:, [A-Z]\w+){0,40},? (?:and|&) [A-Z]\w+"
     r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4}){0,40}[和跟与、][\u4e00-\u9fff]",
 )
+#: A day of the month in words: "on the twenty third".
+_ON_THE_DAY = Guarded("on the", rf"\bon the (?P<day>(?:(?:twenty|thirty)[ -])?(?:{ORDINAL}))\b")
 _LISTED = pattern_of(r",? (?:and|&) |, |[、和跟与]")
 #: A length of minutes with its number: "forty-five minutes", 十五分钟.
 _IN_MINUTES = Guarded(
@@ -395,19 +418,22 @@ _IN_MINUTES = Guarded(
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
 _BARE_HOUR = pattern_of(
-    rf"(?:\b(?:(?P<half>half)|at|from|till?|until|to|by|before|after|around) |(?<=\d-))"
+    r"(?:\b(?:(?P<half>half)|at|from|till?|until|to|by|before|after|around|between|and(?= \w+ (?:in the|o.?clock))) "
+    rf"|(?<=\d-))"
     rf"(?P<hour>{_HOUR})(?:[.:](?P<minute>[0-5]\d)"
     r"| (?P<words>fifteen|(?:twenty|thirty|forty|fifty)(?:[ -]five)?)(?! (?:to|past)\b))?(?!\d|[\w.]\w)"
-    rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till?|until|-) ?(?:{_HOUR}|half)\b)"
+    rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till?|until|-) ?(?:{_HOUR}|half)\b"
+    r"| at night\b| in the (?:morning|afternoon|evening)\b)"
     r"|(?<!\d)(?P<point>[012]?\d)\.(?P<minutes>[0-5]\d)(?![\d.])"
     r"|(?:差(?P<less>一刻|[一二三四五六七八九十]{1,3}分?))?(?P<han>\d{1,2}|[一二两三四五六七八九十]{1,3})[点點]"
+    r"|[早晚](?P<short>[五六七八九十]|十[一二])(?=[到至晚，。 ]|$)"
 )
 
 
 def _bare_hours(plain: str) -> Iterator[time]:
     """The hours in "nine to five", "half six", 8.15, 差十分八点, as far as they may be times of day."""
     for found in _BARE_HOUR.finditer(plain) if may_mention(plain) else ():
-        hour = parse_number(found["hour"] or found["first"] or found["point"] or found["han"])
+        hour = parse_number(found["hour"] or found["first"] or found["point"] or found["han"] or found["short"])
         said = found["minute"] or found["minutes"] or parse_number((found["words"] or "0").replace(" ", "-"))
         minute = 30 if found["half"] else int(said or 0)
         if hour is None or hour > 23:
@@ -420,8 +446,12 @@ def _bare_hours(plain: str) -> Iterator[time]:
 class Source:
     """One message as evidence: its words without quotations, with cached properties."""
 
-    def __init__(self, message: Message, place: int, in_window: bool, barred: bool, confirmed: bool) -> None:
+    def __init__(
+        self, message: Message, place: int, *, in_window: bool, barred: bool, agrees: bool, confirmed: bool
+    ) -> None:
+        """``agrees``: the person begins by agreeing with the message before, ``confirmed``: with this one."""
         self.message = message
+        self.is_agreement = agrees
         self._confirmed = confirmed
         self.place = place
         self.in_window = in_window
@@ -494,11 +524,6 @@ class Source:
         return begins_with_no(self.text)
 
     @cached_property
-    def is_agreement(self) -> bool:
-        """Whether the person begins by agreeing."""
-        return self.spoken_by_person and is_agreement(self.text.strip())
-
-    @cached_property
     def said(self) -> date:
         """The day on which it was said."""
         return day_of(self.message.timestamp) or date.min.replace(year=1970)
@@ -525,13 +550,17 @@ class SpokenWindow:
     def __init__(self, window: Sequence[Message], before: Sequence[Message], names: Names) -> None:
         messages = (*before, *window)
         barred = _find_barred(messages)
-        confirmed = [
-            one.role == "assistant" and after.role == "user" and is_agreement(after.words.strip())
-            for one, after in pairwise(messages)
-        ]
+        agrees = [*find_agreements(messages), False]
         self._sources = [
-            Source(message, place, place >= len(before), message.text_id in barred, yes)
-            for place, (message, yes) in enumerate(zip(messages, [*confirmed, False], strict=True))
+            Source(
+                message,
+                place,
+                in_window=place >= len(before),
+                barred=message.text_id in barred,
+                agrees=agrees[place],
+                confirmed=agrees[place + 1],
+            )
+            for place, message in enumerate(messages)
         ]
         self._first = len(before)
         known = [*names.person, *names.companion, *names.known, *(message.speaker for message in messages)]
@@ -544,11 +573,6 @@ class SpokenWindow:
     def words(self) -> str:
         """All that was said in it and before it, each message on its own line, forgotten ones aside."""
         return "\n".join(source.message.words for source in self._sources if not source.barred)
-
-    @cached_property
-    def numbers(self) -> frozenset[str]:
-        """Every number in its messages."""
-        return frozenset().union(*(source.figures.own_numbers for source in self._sources if not source.barred))
 
     def find_named(self, handles: Iterable[int]) -> tuple[Source, ...]:
         """The messages of the window with these numbers, in order."""
@@ -800,6 +824,7 @@ def _is_so_of_another(wanted: frozenset[str], denied: Sentence) -> bool:
 _DENIED = pattern_of(
     r"(?<![要差了好是对能可行])(?:没有?|不|别)(?:[让给用能会敢想要肯再太是被去来跟和]|怎么){0,2}([\u4e00-\u9fff]{2})"
     r"|(?:n['’]t|\bnot|\b(?:is|are|was)nt) ([a-z]+ing)\b"
+    r"|\bnot (?:an? |the )?([a-z]{4,})(?=\W*$|[,.;!?]| b4\b| before\b)"
 )
 
 
@@ -889,6 +914,16 @@ def is_named_in(name: str, text: str) -> bool:
 def _joins_word(edge: str, neighbour: str) -> bool:
     """Whether a letter and its neighbour belong to one word; characters of scripts without spaces never do."""
     return bool(neighbour) and neighbour.isalnum() and not is_unspaced(edge) and not is_unspaced(neighbour)
+
+
+def find_agreements(messages: Sequence[Message]) -> list[bool]:
+    """Of each message, whether the person begins it by agreeing with the one before."""
+    found = []
+    for before, one in pairwise((None, *messages)):
+        asked = sentence_spans(before.words)[-1:] if before and before.role == "assistant" else ()
+        question = before.words[slice(*asked[0])] if before and asked else ""
+        found.append(one is not None and one.role == "user" and is_agreement(own_words(one.words).strip(), question))
+    return found
 
 
 def _is_user(source: Source) -> bool:

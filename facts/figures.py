@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date, time
@@ -29,12 +29,16 @@ _COUNTED_NAMES = Guarded(
     r"(?<=[\u4e00-\u9fff])(?:[两三]个?人|俩)|\b(?:two|three)\b(?= [A-Z]\w+s\b)"
     r"|(?<=\bthe )(?:two|three)\b(?!(?: [\w'’-]+){0,2} (?:\w+s|people|men|women|children|feet)\b)",
 )
+#: Several weekdays in one word: 周二四.
+_WEEKDAYS = pattern_of(r"(?:周|星期|礼拜)[一二三四五六日天、和]{2,6}")
+#: A month is about another if it is the one before, the same or the one after.
+_MONTHS, _ABOUT = 12, 3
 #: By how much one unit may differ from another.
 _UNITS = (2, 7, 12, 24, 52, 60, 500, 1000)
 #: A whole number below this is not taken as worked out: any two numbers give one.
 _HARD_TO_GUESS = 13
 _A_NUMBER = pattern_of(r"\d+(?:\.\d+)?")
-_LONG_NUMBER, _MOST_WORKED_WITH = 10, 12
+_LONG_NUMBER, _MOST_WORKED_WITH, _FEW = 10, 12, 2
 #: The most days of a vague range: a week, a few weeks ago. Longer ones are months and seasons.
 _VAGUE, _VAGUE_MONTH = 9, 34
 #: A written date means the same day whenever it was said.
@@ -118,7 +122,7 @@ class Figures:
             return True
         if any(compared or "." in one or float(one) >= _HARD_TO_GUESS for one in self._worked_out & forms):
             return True
-        years = [int(each) for each in forms if len(each) == 4 and each[:2] in ("19", "20")]
+        years = [int(each) for each in forms if len(each) == 4 and each.isdecimal() and each[:2] in ("19", "20")]
         return any(each.first.year - 1 <= year <= each.last.year + 1 for year in years for each in self._each_day())
 
     @cached_property
@@ -136,7 +140,10 @@ class Figures:
 
     def holds_weekday(self, number: int) -> bool:
         """Whether a day that they may refer to is such a weekday."""
-        return any(each.first.weekday() == number for each in self._each_day() if each.first == each.last)
+        if any(each.first.weekday() == number for each in self._each_day() if each.first == each.last):
+            return True
+        listed = (found[0] for found in _WEEKDAYS.finditer(self.text))
+        return any("一二三四五六日"[number] in each.replace("天", "日") for each in listed)
 
     def _each_day(self) -> Iterator[TimeRange]:
         """The days that they may refer to; a text is read when those before it were not enough."""
@@ -154,6 +161,11 @@ class Figures:
             (each.last - each.first).days < 34 and month in {each.first.month, each.last.month}
             for each in self._each_day()
         )
+
+    def may_mean_month(self, month: int) -> bool:
+        """Whether they contain this month, its number, or were said in about this month."""
+        near = any((month - each.written.month + 1) % _MONTHS < _ABOUT for each in self._all)
+        return near or self.holds_month(month) or str(month) in self.numbers
 
     def names_other_part(self, days: TimeRange) -> bool:
         """Whether they name another part of a month than these days: 五月中旬, not 五月初."""
@@ -249,70 +261,95 @@ def _bears_expression(named: TimeExpression, figures: Figures, written: Iterable
     return named.kind == "date" or of_written or figures.holds_weekday(weekday)
 
 
-def correct_figures(
-    text: str, own: TextFigures, figures: Figures, elsewhere: Callable[[], AbstractSet[str]] = frozenset
-) -> tuple[str, str]:
+def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str, str]:
     """A text with a wrong day, time or number replaced by the only one in the words it rests on, and what stays wrong.
 
-    ``own`` are those words, ``figures`` all that its messages support, ``elsewhere`` gives the numbers of all messages.
-    Where the words count days no date is wrong, and a number is only where it was said of something else or is
-    mistaken.
+    ``own`` are those words, ``figures`` all that its messages support. What the words leave open stays as it is.
     """
     wrong = wrong_figure(text, figures)
-    if not wrong:
-        return text, ""
-    if wrong == "date" and own.counts_days:
+    if not wrong or (wrong == "date" and own.counts_days):
         return text, ""
     if wrong == "number" and not wrong_figure(text, figures, own.compared):
         return text, ""
     times = read_times(text, _ANY_DAY)
-    right: list[tuple[int, int, str]] = []
+    right = _right_figures(text, wrong, times, own, figures)
+    if len(right) == 1:
+        start, end, words = right[0]
+        corrected = text[:start] + words + text[end:]
+        if not wrong_figure(corrected, figures):
+            return corrected, ""
+    return text, wrong if _is_contradicted(text, wrong, times, figures) else ""
+
+
+def _right_figures(
+    text: str, wrong: str, times: Sequence[TimeExpression], own: TextFigures, figures: Figures
+) -> list[tuple[int, int, str]]:
+    """Where wrong figures stand in a text, with the only one that the words give in their place."""
+    if wrong == "date" and not own.own_days:  # a date that only the model added costs only itself
+        return [(one.start(), one.end(), "") for one in DATE_ASIDE.finditer(text)]
     if wrong == "date" and len(own.own_days) == 1 and not LUNAR_DAY.search(own.text):
         days = [one for one in times if one.kind == "date" and one.possible[0].days == 1]
         given = own.own_days[0].first
         near = [one for one in days if abs((one.possible[0].first - given).days) <= _MISTAKEN]
-        right = [(one.start, one.end, _date_like(given, text[one.start : one.end])) for one in near]
-    elif wrong == "time" and len(own.exact_times) == 1:
+        return [(one.start, one.end, _date_like(given, text[one.start : one.end])) for one in near]
+    if wrong == "time" and len(own.exact_times) == 1:
         (at,) = own.exact_times
-        right = [(one.start, one.end, at.isoformat("minutes")) for one in times if one.kind == "clock"]
-    elif wrong == "number" and len(own.amounts) == 1:
+        return [(one.start, one.end, at.isoformat("minutes")) for one in times if one.kind == "clock"]
+    if wrong == "number" and len(own.amounts) == 1:
         (amount,) = own.amounts
-        found = list(_DIGITS.finditer(text))
-        right = [(one.start(), one.end(), amount) for one in found if one[0].replace(",", "") not in figures.numbers]
-        units = (_UNIT.match(text, end) for _, end, _ in right)
-        if any(unit and unit[1].casefold() not in own.text.casefold() for unit in units):
-            return text, wrong  # in another unit it is another number
-    if wrong == "date" and not own.own_days:  # a date that only the model added costs only itself
-        right = [(one.start(), one.end(), "") for one in DATE_ASIDE.finditer(text)]
-    if len(right) != 1:
-        return text, "" if wrong == "number" and not _is_mistaken(text, figures, elsewhere()) else wrong
-    start, end, words = right[0]
-    corrected = text[:start] + words + text[end:]
-    return (corrected, "") if not wrong_figure(corrected, figures) else (text, wrong)
+        found = [one for one in _DIGITS.finditer(text) if one[0].replace(",", "") not in figures.numbers]
+        units = (_UNIT.match(text, one.end()) for one in found)
+        if all(not unit or unit[1].casefold() in own.text.casefold() for unit in units):
+            return [(one.start(), one.end(), amount) for one in found]  # in another unit it is another number
+    return []
 
 
-def _is_mistaken(text: str, figures: Figures, elsewhere: AbstractSet[str]) -> bool:
-    """Whether a number of a text was said of something else, has the digits of another one, or counts the same."""
-    digits = {_digits_of(one) for one in figures.numbers if len(one) > 1}
-    for forms in asserted_numbers(text):
-        if not figures.bears_number(forms) and (
-            not elsewhere.isdisjoint(forms) or any(_digits_of(one) in digits for one in forms if len(one) > 1)
-        ):
-            return True
-    counted = {found[found.lastgroup or 0] for found in _COUNTED.finditer(text)}
-    return any(found[found.lastgroup or 0] in counted for found in _COUNTED.finditer(figures.text))
+def _is_contradicted(text: str, wrong: str, times: Sequence[TimeExpression], figures: Figures) -> bool:
+    """Whether the words give another figure than a text, not only none that can be read or worked out."""
+    if wrong == "date":
+        return not _is_put_together(times, figures)
+    if wrong == "time":
+        return True
+    return _is_other_money(text, figures)
 
 
-def _digits_of(number: str) -> tuple[str, ...]:
-    """What 6.8 and 8.6 have in common, and 4500 and 45000."""
-    return tuple(sorted(number.strip("0.")))
+def _is_put_together(times: Iterable[TimeExpression], figures: Figures) -> bool:
+    """Whether dates may be put together of what is said, as far as their years are said: 4月16、17两天."""
+    named = [(one.kind, one.possible[0]) for one in times if one.kind in ("date", "day", "day of month")]
+    years = figures.years_of_birth | figures.years_since
+    return (
+        bool(named)
+        and not figures.lunar
+        and all(
+            (kind == "day of month" or figures.may_mean_month(days.first.month))
+            and (
+                kind != "date"
+                or days.first.year in years
+                or figures.bears_number({str(days.first.year), str(days.first.year)[2:]})
+            )
+            and (
+                days.days > _WHOLE_MONTH
+                or all(
+                    figures.holds_day(0, day) or str(day) in figures.numbers for day in (days.first.day, days.last.day)
+                )
+            )
+            for kind, days in named
+        )
+    )
 
 
-#: What is counted by a number before it.
-_COUNTED = pattern_of(
-    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|\w+ty))[ -]?(?P<noun>[a-z]{3,}?)s?\b"
-    r"|[\d一二两三四五六七八九十百千万](?P<han>[\u4e00-\u9fff])|(?P<money>[£$€¥])(?=\d)"
-)
+def _year_forms(days: TimeRange) -> frozenset[str]:
+    """How a year may be said: 2018, 18年."""
+    return frozenset((str(days.first.year), str(days.first.year)[2:]))
+
+
+def _is_other_money(text: str, figures: Figures) -> bool:
+    """Whether an amount of money is another than the only one in the words; of several it may be worked out."""
+    said, stated = (sorted(_MONEY.findall(each)) for each in (figures.text, text))
+    return len(said) == 1 and said == stated and len(asserted_numbers(text)) == 1
+
+
+_MONEY = pattern_of(r"[£$€¥](?=\d)|(?<=[\d一二两三四五六七八九十百千])[万块元]")
 #: A date between commas or brackets.
 DATE_ASIDE = pattern_of(
     r"\s?[(（](?:on )?(?:\d{4}-\d\d-\d\d|(?:\d{4}年)?\d{1,2}月\d{1,2}日)[)）]|, \d{4}-\d\d-\d\d,(?= )"

@@ -241,7 +241,7 @@ def passage_of(matter: NewMatter | OpenMatter, messages: Sequence[Message], call
     if at in whole and len(whole[at]) > _LONGEST_LINE:
         words[at] = f"[…] {matter.words} […]"
     lines = tuple(passage_line(messages[place], words[place], called) for place in shown)
-    return Testimony(lines, matter.words, "stated", tuple(shown), open=True)
+    return Testimony(lines, matter.words, "stated", tuple(shown), open=matter.kind)
 
 
 # -- what later talk does to them

@@ -26,13 +26,13 @@ from facts.evidence import Sentence, TextFigures, best_sentences, is_named_in, i
 from facts.figures import Figures, wrong_figure
 from facts.importance import importance_of
 from facts.reply_json import first_of, handles_of, line_of, read_entries
-from facts.slots import BONDS, COMPANION, PERSON, Names, normalize_text
+from facts.slots import BONDS, COMPANION, PERSON, Names, names_bound, normalize_text
 from language.calendar import DAY_NAMES, MONTH_NAMES, day_of
 from language.numbers import find_numbers
 from language.scripts import STOP_WORDS, Language, estimate, is_unspaced, language_of, unspaced_length
 from language.sentences import split_sentences
 from language.times import parse_date
-from language.words import is_name, latin_names, terms
+from language.words import latin_names, terms
 
 Deed = Literal["add", "change", "end", "correct", "drop"]
 
@@ -461,7 +461,7 @@ class PersonaEditing:
     @cached_property
     def _neutral_terms(self) -> frozenset[str]:
         """These, and what adds nothing to any fact."""
-        return self._own_terms | telling_terms(" ".join((*MONTH_NAMES, *DAY_NAMES, _LIGHT)))
+        return self._own_terms | telling_terms(" ".join((*MONTH_NAMES, *DAY_NAMES, _LIGHT))) | _LIGHT_PAIRS
 
     def _rests_on_old(self, text: str, facts: Sequence[_Evidence], old: str) -> bool:
         """Whether a changed line repeats something found only in the old line."""
@@ -643,7 +643,8 @@ _PART = pattern_of(
 )
 #: What says that an old line, or what has ended, is no longer so.
 _FORMERLY = pattern_of(
-    r"\b(?:formerly|previously|used to(?: be)?|was set for|until|up to|before|earlier|originally|since|then)\b"
+    r"\b(?:formerly|previously|used to(?: be)?|was set for|until|up to|before|earlier|originally|since|then"
+    r"|(?:that|this|its|the|whose) (?:day|date|time) (?:has|is|had|was) (?:now )?(?:passed|past|gone|over))\b"
     r"|原来|原先|原本|原定|原为|以前|之前|此前|先前|从前|曾经?|直到|为止|截至|截止|以来|现为|改为|不再成立|(?<=[\d年月日号])[前后]",
     re.IGNORECASE,
 )
@@ -668,9 +669,14 @@ _LIGHT_HAN = frozenset("住在打算计划想要工作上班养叫做名目前�
 _EMPTY = (
     frozenset(
         "的了是在有和与于不就也着过被把从到为年月日号岁约生至起止自共对这那他她它们其之由向给让管跟同及或并又再只都个"
+        "以所因此而且则却该时等吗呢吧啊呀么"
     )
     | _LIGHT_HAN
 )
+
+
+#: Pairs of characters that only join others or point to a time, though one of the two may mean something elsewhere.
+_LIGHT_PAIRS = frozenset("日子 时候 过去 已经 于是 虽然 尽管 然后 然而 期间 当天 当时 如今 关于 有关 另外 事情".split())  # noqa: SIM905
 
 
 class _Words:
@@ -696,13 +702,14 @@ class _Words:
                 yield character
 
     def is_qualified(self, term: str, part: str, olds: Iterable[str]) -> bool:
-        """Whether a missing term only qualifies a word of it, as one of the old lines does: the left knee."""
-        words = _LATIN_WORD.findall(normalize_text(part))
-        return any(
-            term in telling_terms(one) and bool(of := telling_terms(word)) and of <= self._terms
-            for one, word in pairwise(words)
-            if any(f"{one} {word}" in normalize_text(old) for old in olds)
-        )
+        """Whether a missing term only qualifies a word of it, as in an old line: the left knee, Osprey Energy."""
+        for one, word in pairwise(_LATIN_WORD.findall(part)):
+            whole = one[0].isupper() and word[0].isupper() and term in telling_terms(word)
+            of = telling_terms(one if whole else word) if whole or term in telling_terms(one) else None
+            said = normalize_text(f"{one} {word}")
+            if of and of <= self._terms and any(said in normalize_text(old) for old in olds):
+                return True
+        return False
 
     def _has_pair(self, pair: str) -> bool:
         beside_light = not _EMPTY.isdisjoint(pair) and all(one in self._plain or one in _EMPTY for one in pair)
@@ -843,7 +850,7 @@ def _concerns_line(one: Fact, line: str, stated: Sequence[Fact], own: frozenset[
     plain = normalize_text(line)
     if any(is_named_in(name, plain) for name in named if not telling_terms(name) <= own):
         return True
-    bonds = (fact.value for fact in stated if fact.slot.attribute in BONDS and is_name(fact.value))
+    bonds = (name for fact in stated if fact.slot.attribute in BONDS for name in names_bound(fact))
     said = normalize_text(one.restatement)
     wanted, given = telling_terms(line) - own, telling_terms(one.restatement) - own
     given = frozenset(term for term in given if not _GRAMMAR.search(term))

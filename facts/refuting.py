@@ -51,6 +51,8 @@ _STORY = Guarded(
 _AWAKE = pattern_of(
     r"\b(?:woke|wake|waking|awake|finally|actually|in real life)\b|醒|现实|真的|终于|所以", re.IGNORECASE
 )
+#: What is so now is no part of a dream told before it.
+_IS_SO = pattern_of(r"\b(?:is|are|am|has|have|says|lives|wants|works)\b|\w['’](?:s|m|re|ve)\b|现在|目前|一直|平时")
 _ALMOST = Guarded(
     "almost|nearly|差点|险些",
     r"\b(?:almost|nearly) (?:(?:got|get|had|took|went|made|did|was|were|came|bought|gave)\b(?P<rest>[^,.;!?]*)|(?P<word>[a-z]+))|(?:差点儿?|险些)(?:没|就|要)?(?P<han>[^，。！？]{2,6})",
@@ -81,7 +83,7 @@ _OTHER_SUBJECT = pattern_of(
     re.IGNORECASE,
 )
 _FIRST_PERSON = pattern_of(
-    r"\b(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|me|us|myself|mine)\b"
+    r"\b(?:i|i'm|i've|i'?d|i'll|we|we're|we've|we'll|me|us|myself|mine)\b"
     rf"|(?<=[^，。自\s])(?<!^可惜)(?<!^[但就]是)(?<!^不过)(?<!^而且)(?<!^因为)(?<!^所以)[我咱](?!们?家?的?(?:{_MY_KIN})|们?的)"
 )
 #: The speaker, alone or with others, not as the owner of a relation.
@@ -94,7 +96,7 @@ _SOMEBODY = pattern_of(
     r"|'s (?:\w+ ){0,2}(?:nan|ex|child|children|kid|baby|babies|parent|grandparent|sibling|twin|relative|family"
     r"|flatmate|housemate|roommate|landlord|landlady|tenant|manager|teacher|coach|doctor|dentist|therapist|student|pupil|client|patient"
     r"|guest|man|woman|boy|girl|people|pet|dog|cat|puppy|kitten|horse|pony|rabbit|hamster|parrot|bird|tortoise)s?\b"
-    rf"|室友|{_KIN_HAN}|[堂表大小二三老][哥姐弟妹姨姑舅叔伯婶嫂爷奶]|丈人|爸妈|父母|的[^，。的]{{0,3}}(?:孩子|小孩|宝宝|娃|爹|娘|家人|亲戚|长辈|爱人|对象|伴侣|朋友|同学|老师|医生|教练|房东"
+    rf"|室友|客人|顾客|客户|乘客|病人|{_KIN_HAN}|[堂表大小二三老][哥姐弟妹姨姑舅叔伯婶嫂爷奶]|丈人|爸妈|父母|的[^，。的]{{0,3}}(?:孩子|小孩|宝宝|娃|爹|娘|家人|亲戚|长辈|爱人|对象|伴侣|朋友|同学|老师|医生|教练|房东"
     r"|客户|学生|上司|领导|经理|[哥姐弟妹姨姑舅叔伯婶嫂爷奶孙侄狗猫兔鸟马])",
     re.IGNORECASE,
 )
@@ -187,14 +189,82 @@ def find_fault(
         return "number"
     if any(_is_bygone(statement, each, quoted, around) for each in evidence):
         return "polarity"
+    if _is_bygone_number(statement, sentences) or _is_of_other_label(statement, sentences):
+        return "polarity"
     of_another = (
         about == "person"
         and not any(map(_THAN_THE_SPEAKER.search, sentences))
         and all(_is_of_another(statement, governing_clause(statement, one, quoted), around) for one in sentences)
     )
     # A place is nobody else: "my sister moved, flat's in Leeds" is not of the person's flat.
-    alone = of_another and all(re.search(rf"\b(?:in|near) {re.escape(name)}(?!\w|['’]s)", statement) for name in others)
+    alone = of_another and all(
+        re.search(rf"\b(?:in|near|to|at|from) {re.escape(name)}(?!\w|['’]s)", statement) for name in others
+    )
     return "subject" if alone else ""
+
+
+#: Somebody else's opinion, an offer that was refused, what was so before it changed; and a statement that says as much.
+_THINKS = pattern_of(
+    r"(?<!\bi )(?<!\bwe )\b(?:thinks?|reckons?|figures?|believes?|swears|(?:is|was|'s) convinced)\b"
+    r"|(?<![我咱])(?:觉得|认为|非说|以为|一口咬定)"
+)
+_BECAUSE = pattern_of(r"\b(?:because|cos|cause|since|when|after)\b|因为")
+_LEAVES_OPEN = pattern_of(
+    r"\b(?:think|thought|reckon|believ|sa(?:y|id)|tell|told|claim|accord|opinion|view|fear|afraid|worr|predict|expect|feel|felt"
+    r"|suspect|convinc|guess|hop(?:e|ing)|want|wish|suggest|advi[cs]|offer|ask|invit|propos|consider|may|might|could|would"
+    r"|should|declin|refus|turn|cancel|reject|against|instead)\w*"
+    r"|觉得|认为|[说称想让劝提问邀请求怕嫌]|以为|看来|估计|怀疑|担心|猜|建议|希望|拒|取消|推迟|反对|犹豫|考虑|退回",
+    re.IGNORECASE,
+)
+_REFUSED = pattern_of(
+    r"^(?:but |and |so |i said |the answer is )*(?:(?:i|we|he|she|they) (?:do|did|does|have|has|would|will|am|is|are|was|wo|ca)(?: not|n't|nt)"
+    r"(?: (?:be|have|yet))?\W*$|(?:i'?m|he's|she's|they're|we're) not\W*$|no,? thank|i said no\b|(?:nah|nope)?,? ?not (?:me|for me)\W*$|nah\W*$|(?:he|she|they) (?:says?|said) (?:no|dont|don't|not to)\b"
+    r"|(?:(?:i|we|he|she) )?turned (?:it|that|him|her|them)? ?down"
+    r"|(?:(?:i|we|they|he|she) )?ha(?:ve|s)(?:n't|nt| not) (?:told|said|asked|done|decided|signed|booked|sent|agreed|sold|bought|paid)\b)"
+    r"|^(?!.*(.)[不没]\1)(?:[我咱他她]们?|人家)?(?:可|就|也|都|还|倒|又|根本|才|反正|结果|到现在|至今|后来|一分钱|一直|坚决|死活)*[没不未](?:有|肯|想|敢)?(?:答应|同意|让|乐意|愿意|松口|接受|理|干|去|借|转|戒|买|卖|收|给|下手|要|想好|定|签|辞|换|动|告诉|跟[他她它][提说])"
+    r"[^，。]{0,6}$|想得美|没谱"
+)
+#: What was meant to be and came otherwise.
+_MEANT = pattern_of(
+    r"\b(?:i|we)(?: was| were) (?:gonna|going to|meant to|supposed to|planning)\b|(?:本来|原本)(?:是)?(?:[想要说]|打算|准备|计划)"
+)
+#: That what was told is not believed.
+_DISBELIEVED = pattern_of(
+    r"\b(?:rubbish|nonsense|bollocks|bullshit|yeah,? right|as if|i don'?t (?:believe|buy) (?:it|that|a word))\b"
+    r"|骗鬼|瞎扯|胡扯|扯淡|[乱亂][讲講说說]|鬼才信|谁信|不信|哪来的|才怪|胡说"
+)
+
+
+def find_refusal(statement: str, parts: Sequence[Sentence]) -> str:
+    """What the clauses with the quoted words, or the next one, say against a statement; "" if no rule knows.
+
+    ``parts`` are these clauses. It is somebody else's opinion, or was offered and refused.
+    """
+    if not parts or is_denial(statement) or _LEAVES_OPEN.search(statement):
+        return ""
+    said = [split_clauses(_plain(each.text)) for each in parts]
+    wanted = telling_terms(statement)
+    if all(_is_opinion(wanted, clauses) for clauses in said):
+        return "opinion"
+    if not _OF_THE_PAST.search(statement) and all(_MEANT.search(_best_of(wanted, clauses)) for clauses in said):
+        return "polarity"
+    following = [one for each in split_sentences(_plain(parts[-1].following)) for one in split_clauses(each)][:1]
+    refused = len(parts) == 1 and any(_REFUSED.search(each) for each in (*said[-1][-1:], *following))
+    return "polarity" if refused or any(map(_DISBELIEVED.search, following)) else ""
+
+
+def _best_of(wanted: frozenset[str], clauses: Sequence[str]) -> str:
+    """The clause that shares most with a statement; "" if none shares anything."""
+    best = max(clauses, key=lambda each: len(wanted & telling_terms(each)), default="")
+    return best if wanted & telling_terms(best) else ""
+
+
+def _is_opinion(wanted: frozenset[str], clauses: Sequence[str]) -> bool:
+    """Whether the clause that says most of a statement is what somebody else thinks."""
+    best = _best_of(wanted, clauses)
+    thinks = _THINKS.search(best)
+    thought = _BECAUSE.split(best[thinks.end() :])[0] if thinks else ""
+    return not wanted.isdisjoint(telling_terms(thought))
 
 
 #: What says of another tells as much of the speaker: "seven minutes quicker than me", 比我大两岁.
@@ -222,7 +292,7 @@ def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around
     if not found or _OF_THE_PAST.search(statement) or is_denial(clause) or is_denial(statement):
         return False
     wanted, once = telling_terms(statement), telling_terms(clause)
-    if not wanted.issuperset(telling_terms(found["deed"] or "")):
+    if wanted.isdisjoint(once) or not wanted.issuperset(telling_terms(found["deed"] or "")):
         return False
     beside = split_sentences(f"{sentence.before} {_with_next(sentence.text, around)}")
     for other in (one for part in beside for one in split_clauses(part)):
@@ -231,6 +301,23 @@ def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around
         if again or shared - once:
             return False
     return True
+
+
+#: A number that was so before another: "down from 7.9", 原来八千二; what shows that a statement says so.
+_ONCE = pattern_of(
+    r"\b(?:(?:down|up|moved) from|(?<!i )(?<!he )(?<!she )was (?:on |at |the |for )?|used to be|it was (?:gonna|going to) be|before it was|instead of) ?[£$€]?"
+    r"(?P<number>\d[\d,.]*|[a-z]+(?:[ -][a-z]+)?)|(?:本来|原本|原来|起初|以前)(?:是|要|说|讲|媒人讲|开价)?[^，。\d]{0,6}?(?P<han>\d[\d,.]*万?|[一二两三四五六七八九十百千万]+)"
+)
+
+
+def _is_bygone_number(statement: str, sentences: Sequence[str]) -> bool:
+    """Whether the only number that a statement has of its sentences was so before another: "6.8, down from 7.9"."""
+    if _OF_THE_PAST.search(statement) or not (stated := find_numbers(statement)):
+        return False
+    said = _plain(" ".join(sentences))
+    once = frozenset().union(*(find_numbers(each["number"] or each["han"]) for each in _ONCE.finditer(said)))
+    now = find_numbers(_ONCE.sub(" ", said))
+    return bool(now) and not stated.isdisjoint(once - now) and stated.isdisjoint(now - once)
 
 
 #: The characters behind a sentence in which what it says may be taken back.
@@ -253,8 +340,8 @@ _DONE = pattern_of(
 )
 _STILL_AHEAD = pattern_of(
     r"\b(?:going to|gonna|will|wo?n'?t|til|till|until|then (?:i'm |we're )?\w+ing|next (?:week|month|year)|tomorrow|tmrw|thinking (?:of|about)"
-    r"|plan\w*|want(?:s|ing)? (?:to|me|us)|hop(?:e|es|ing) to|might|may|maybe|not yet|ha[vs]en'?t|supposed to|about to)\b|'ll\b"
-    r"|还没|尚未|打算|准备|计划|想(?=[^，。])|要(?=[^，。])|将|会(?=[^，。])|下个?[周月]|明[天年]|再说|可能|应该|考虑|再看看|如果|要是"
+    r"|plan\w*|want(?:s|ing)? (?:to|me|us)|hop(?:e|es|ing) to|might|may|maybe|not yet|ha[vs]en'?t|supposed to|about to|going back|would like (?:me|us|him|her|them))\b|'ll\b"
+    r"|还没|尚未|打算|准备|计划|想(?=[^，。])|要(?=[^，。])|将|会(?=[^，。])|下个?[周月]|明[天年]|再说|可能|应该|考虑|到时候|[月号点](?:初|底)?就|再看看|如果|要是"
 )
 _PARTLY_DONE = pattern_of(
     rf"\b(?:(?!need|bed|red|shed|wed)[a-z]{{2,}}ed|went|came|took|began|ran|gave|flew|saw|became|had|was|were|did|have|has|done|been|{_IRREGULAR})\b"
@@ -264,14 +351,15 @@ _PARTLY_DONE = pattern_of(
 
 def is_still_ahead(statement: str, evidence: Sequence[Sentence], quoted: Sequence[str], *, ahead: bool) -> bool:
     """Whether a statement tells as done what is only wanted or planned, or, with ``ahead``, what has its day to come."""
-    if not _DONE.search(statement.casefold()) or is_denial(statement):
+    plain = statement.casefold()
+    if not _DONE.search(plain) or _STILL_AHEAD.search(plain) or is_denial(statement):
         return False
     clauses = [_plain(_whole_clause(statement, each.text, quoted)) for each in evidence]
     done = any(map(_PARTLY_DONE.search, (*clauses, *map(_plain, quoted))))
     return not done and (ahead or (bool(clauses) and all(map(_STILL_AHEAD.search, clauses))))
 
 
-_NUMBER = rf"\d(?:[\d,.:]*\d)?|[零一二两三四五六七八九十百千万]{{1,8}}|\b(?:{ENGLISH_COUNT.replace('?P<count>', '?:')}|{ORDINAL})\b"
+_NUMBER = rf"\d(?:[\d,.:]*\d)?|(?<![周期拜])[零一二两三四五六七八九十百千万]{{1,8}}|\b(?:{ENGLISH_COUNT.replace('?P<count>', '?:')}|{ORDINAL})\b"
 _A_NUMBER = pattern_of(_NUMBER)
 #: What takes back the number before it, and what is not the number behind it.
 _ENGLISH_RATHER = (
@@ -286,6 +374,7 @@ _NOT_THIS = pattern_of(rf"(?:\bnot|不是){_NOT}$")
 _MAY_CORRECT = pattern_of(
     rf"{_ENGLISH_RATHER}|{_HAN_RATHER}|(?:not|不是){_NOT}(?!an?\b(?! (?:couple|few|dozen|and a half)))(?:{_NUMBER})"
 )
+_UNITS = frozenset("年月日号点分岁块元斤个")
 _AS_FAR, _NEAR = 150, 80
 
 
@@ -293,9 +382,11 @@ def _corrections_in(plain: str) -> Iterator[tuple[frozenset[str], frozenset[str]
     """The numbers in a text that are put right, wrong and right: "400 euro … no wait, 450", 是145不是155."""
     found = ((each.start(), each.end(), find_numbers(each[0])) for each in _A_NUMBER.finditer(plain))
     numbers = [each for each in found if each[2]]
-    for (start, end, one), (begin, _, other) in pairwise(numbers):
+    for (start, end, one), (begin, behind, other) in pairwise(numbers):
         between = plain[end:begin]
         if len(between) > _AS_FAR or not one.isdisjoint(other):
+            continue
+        if _UNITS.issuperset(units := {plain[end : end + 1], plain[behind : behind + 1]}) and len(units) > 1:
             continue
         if _RATHER.search(between):
             yield one, other
@@ -315,7 +406,7 @@ def _is_story(statement: str, evidence: Sentence) -> bool:
     tale = _TALE.search(upto)
     if _STORY.search(clause) or (tale and not _AWAKE.search(upto, tale.end())):
         return True
-    return bool(_TALE.search(before)) and not _AWAKE.search(before + upto)
+    return bool(_TALE.search(before)) and not _AWAKE.search(before + upto) and not _IS_SO.search(clause)
 
 
 def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
@@ -348,6 +439,18 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
     given = find_numbers(_COUNTED.sub(" ", whole)) | derived_numbers(whole, find_numbers(whole))
     bare = {int(each) for each in given if each.isdecimal()}
     return any(not numbers & bare for numbers in others)
+
+
+#: What a number right behind it is of: 数学132 英语98.
+_LABELLED = pattern_of(r"(?P<label>[\u4e00-\u9fff]{2})(?P<number>\d+(?:\.\d+)?)")
+
+
+def _is_of_other_label(statement: str, sentences: Sequence[str]) -> bool:
+    """Whether a number is of something else, and what a statement says it is of has another: 英语132 of 数学132 英语98."""
+    of = {each["label"]: each["number"] for one in sentences for each in _LABELLED.finditer(one)}
+    stated = find_numbers(statement)
+    other = any(number in stated and label not in statement for label, number in of.items())
+    return other and any(label in statement and number not in stated for label, number in of.items())
 
 
 def _counts(text: str) -> Mapping[str, set[int]]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from domain.patterns import Guarded, pattern_of
 from facts.cues import stance_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
+from language.scripts import language_of
 from language.sentences import without_quoted
 from language.times import read_times
 
@@ -73,6 +74,23 @@ def with_days(statement: str, said: date) -> str:
         mark = f" ({given})" if statement[end - 1].isascii() else f"（{given}）"
         statement = statement[:end] + mark + statement[end:]
     return statement
+
+
+_MISNAMED = {
+    ("en", True): "The right name is {right}, not {wrong}.",
+    ("en", False): "The name was given wrongly as {wrong}: it is {right}.",
+    ("zh", True): "正确的名字是{right}，不是{wrong}",
+    ("zh", False): "名字说错成了{wrong}，正确的是{right}",
+}
+
+
+def as_corrected_name(wrong: str, right: str, *, denied: bool) -> str:
+    """The statement that a name was wrong, and nothing else; ``denied`` where the words it rests on deny the wrong one.
+
+    >>> as_corrected_name("Annette", "Annika", denied=True), as_corrected_name("林晓", "林筱", denied=False)
+    ('The right name is Annika, not Annette.', '名字说错成了林晓，正确的是林筱')
+    """
+    return _MISNAMED[language_of(right), denied].format(wrong=wrong, right=right)
 
 
 _BIRTHDAY = pattern_of(

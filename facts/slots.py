@@ -59,6 +59,31 @@ _BESIDE_NAME = pattern_of(r"[,;/(，、；（)）]")
 BONDS = frozenset("partner child pet sibling parent friend colleague neighbour boss doctor".split())  # noqa: SIM905
 
 
+#: What joins the names of several, and what somebody is called by: "a corgi called Biscuit", 一条柯基，叫豆包.
+_SEVERAL_NAMES = pattern_of(r"\s*(?:、|/|&|\band\b|和|与|跟|,(?=.*(?: and | & )))\s*")
+_CALLED = pattern_of(
+    r"\b(?:called|named)\s+[\"'“‘]?(?P<en>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*)"
+    r"|(?:名字是|名?叫[做作]?)\s*[“「\"]?(?P<zh>[\w·]{1,8}?)(?=[”」\"，,。；;、)）的\s]|$)"
+)
+#: One of a kind, with what it is called behind it.
+_ONE_OF_A_KIND = pattern_of(r"(?:an?|the|some)\s|[一两二三四五六几][条只个头匹位]", re.IGNORECASE)
+
+
+def names_bound(fact: Fact) -> tuple[str, ...]:
+    """The names in the value of a fact that says who is what to somebody: each of several, what a pet is called."""
+    value, said = fact.value, fact.value
+    several = _SEVERAL_NAMES.split(value)
+    if len(several) > 1 and all(is_name(one) and len(one) > 1 for one in several):
+        return tuple(several)
+    first = _BESIDE_NAME.split(value)[0].strip()
+    is_kind = _ONE_OF_A_KIND.match(value) is not None or not is_name(first)
+    if is_kind and not _CALLED.search(value):
+        behind = fact.restatement.partition(value)[2].lstrip(", ，")
+        said = f"{value} {behind}" if _CALLED.match(behind) else value
+    called = tuple(name for one in _CALLED.finditer(said) if is_name(name := one["en"] or one["zh"]))
+    return called if is_kind or (called and fact.slot.attribute == "pet") else (first,)
+
+
 def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, ...]:
     """Who in a text is known, a line each: all names of one person, and what they are to whom, or were until when.
 
@@ -92,8 +117,7 @@ def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, .
         name, bond, *_ = *map(str.strip, _BESIDE_NAME.split(one.subject)), ""
         if one.current and attribute_of(bond)[0] in BONDS and is_name(name):  # Tom Okafor (colleague)
             bonds.setdefault(name, {})[bond] = None
-        name = _BESIDE_NAME.split(one.value)[0].strip()
-        if one.slot.attribute in BONDS and is_name(name) and not takes_back(one.restatement):
+        for name in names_bound(one) if one.slot.attribute in BONDS and not takes_back(one.restatement) else ():
             until = f" – {one.until[:10]}" if one.until else ""
             bonds.setdefault(name, {})[f"{one.attribute}, {one.subject}{until}"] = None
     groups += [{name: None} for name in bonds if not any(name in group for group in groups)]
@@ -336,7 +360,7 @@ def _form_of(plain: str) -> tuple[str, bool] | None:
 
 _OF_HOME = (
     "rent", "living with", "commute", "gym", "gym days", "neighbour", "doctor", "wifi", "address", "landlord", "flatmate",
-    "routine", "school",
+    "school",
 )  # fmt: skip
 _OF_WORK = ("salary", "boss", "colleague", "commute", "work hours", "job title", "project", "team", "office")
 _OF_PARTNER = (

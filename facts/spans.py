@@ -140,14 +140,14 @@ class Testimony:
     """What a reader needs to judge whether words say a statement.
 
     ``passage``: a line for each message, oldest first: day and time, who speaks, the sentences around the words.
-    ``places`` are those of the messages in their conversation. ``open``: whether it is still open is asked.
+    ``places`` are those of the messages in their conversation. ``open``: as what it may be open, where that is asked.
     """
 
     passage: tuple[str, ...]
     statement: str
     stance: Stance
     places: tuple[int, ...]
-    open: bool = False
+    open: str = ""
 
 
 def locate_quote(words: str, messages: Sequence[Message], statement: str = "", *, loosely: bool = True) -> Quote | None:

@@ -15,7 +15,7 @@ from functools import cached_property
 from domain.facts import Fact
 from domain.patterns import pattern_of
 from domain.records import Message
-from facts.evidence import Source, TextFigures, is_named_in, telling_terms, telling_terms_of_value
+from facts.evidence import Source, TextFigures, find_agreements, is_named_in, telling_terms, telling_terms_of_value
 from facts.figures import DATE_ASIDE, Figures, wrong_figure
 from facts.slots import Names, normalize_text
 from language.numbers import find_numbers
@@ -59,9 +59,10 @@ class SummarySources:
 
     def __init__(self, messages: Iterable[Message], names: Names, speakers: Mapping[str, str]) -> None:
         """``speakers`` are the names by role."""
+        messages = [*messages]
         self._all = [
-            Source(one, place, True, False, True)
-            for place, one in enumerate(messages)
+            Source(one, place, in_window=True, barred=False, agrees=agrees, confirmed=True)
+            for place, (one, agrees) in enumerate(zip(messages, find_agreements(messages), strict=True))
             if not one.hidden and not one.demo
         ]
         self._names = names

@@ -50,7 +50,7 @@ _COUNTED = (
     "件种度折张站篇首部户支居室%％"
 )
 #: 78 m², CO₂: of a unit or a name, and no numbers.
-_NO_DIGITS = str.maketrans("²³₂", "   ")
+_NO_DIGITS = str.maketrans("²³₂萬億兩點塊", "   万亿两点块")
 #: 18w, 十八个w: as people type 万.
 _TEN_THOUSAND = pattern_of(
     r"个w(?<=[\d一二两三四五六七八九十百]个w)(?![a-z])|w(?<=[\d一二两三四五六七八九十百]w)(?![a-z])"
@@ -64,6 +64,10 @@ _JIN = pattern_of(
 )
 _TENTHS = pattern_of(
     r"(?P<number>\d{1,12}(?:\.\d{1,12})?|[一二两三四五六七八九十百]{1,12})(?P<unit>(?<!公)里(?!面)|成(?![为了家员立都年人本])|毛(?![病巾衣线笔孩概]))"
+)
+#: 两块六 is 2.6, 39度2 is 39.2.
+_AND_TENTHS = pattern_of(
+    r"(?P<number>\d{1,6}|[一二两三四五六七八九十百]{1,6})[块元度](?P<tenths>[一二三四五六七八九\d])(?![\d十百千万])"
 )
 _DOZENS = pattern_of(r"\b(?P<number>half a|two|three|four|five|six|ten|\d{1,2}) dozen\b")
 _AND_A_HALF = pattern_of(
@@ -302,7 +306,10 @@ def _all_numbers(plain: str) -> Iterator[str]:
 
 def _latin_words(plain: str) -> Iterator[str]:
     if plain.isascii() or _LETTER.search(plain):
-        yield from (str(_english_value(found[0])) for found in _ENGLISH.all_in(plain))
+        for found in _ENGLISH.all_in(plain):
+            digits = [_WORDS.get(word, 10) for word in _BETWEEN.split(found[0])]
+            # "We won four three."
+            yield from map(str, digits if max(digits) < 10 else (_english_value(found[0]),))
 
 
 def _digit_numbers(plain: str) -> Iterator[str]:
@@ -332,6 +339,8 @@ def _converted(text: str) -> Iterator[str]:
     for found in _TENTHS.finditer(text) if any(one in text for one in "里成毛") else ():
         number = Decimal(str(parse_count(found["number"]) or 0))
         yield _plain_number(str(number * Decimal({"里": "0.5", "成": "10", "毛": "0.1"}[found["unit"]])))
+    for found in _AND_TENTHS.finditer(text) if any(one in text for one in "块元度") else ():
+        yield f"{parse_number(found['number'])}.{parse_number(found['tenths'])}"
     for found in _DOZENS.finditer(plain) if "dozen" in plain else ():
         yield _plain_number(str(Decimal(str(parse_count(found["number"]) or 1)) * 12))
     for found in _AND_A_HALF.finditer(plain) if "half" in plain or "半" in plain else ():

@@ -9,7 +9,9 @@ from domain.patterns import pattern_of
 
 _SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
 #: Many people type a space for a comma in Chinese.
-_SPACED = pattern_of(r"(?<=[\u4e00-\u9fff])\s+(?=[\w:.]*[\u4e00-\u9fff])")
+_SPACED = pattern_of(
+    r"(?:(?<=[\u4e00-\u9fff])|(?<=\d)(?!\s+[年月日号天点时分秒周岁个块元万千百多斤公米度楼])|(?<=%))\s+(?=[\w:.]*[\u4e00-\u9fff])"
+)
 #: What parts the clauses of a sentence.
 CLAUSE = pattern_of(rf"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过(?!敏)|可是|{_SPACED.pattern}")
 #: A denial after "and" is separate if a clause precedes it.
@@ -20,6 +22,8 @@ _DENIED_BESIDES = pattern_of(
 _SHORTESTCLAUSE = 5
 #: What asks though the question mark comes later.
 _ASKS = pattern_of(r"([\u4e00-\u9fff])[不没]\1|你说|觉得|难道|[吗谁哪几]|什么|怎么|多少")
+#: What asks at the end of a sentence, or in its last part without a mark.
+_MAY_ASK = pattern_of(r"[?？]$|\s你(?:说|觉得|看)\S*$")
 #: As many sentences as a window and its drafts have.
 _TEXTS_CACHED = 1_024
 #: Quoted words: a title, a name, a phrase.
@@ -43,7 +47,7 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
 
 def _asked_apart(text: str, start: int, end: int) -> tuple[tuple[int, int], ...]:
     """A sentence, or what it states and what it asks: 交了 周日截止 | 晚不晚?"""
-    spaces = () if text[end - 1] not in "?？" else tuple(_SPACED.finditer(text, start, end))
+    spaces = tuple(_SPACED.finditer(text, start, end)) if _MAY_ASK.search(text, start, end) else ()
     if not spaces or text[spaces[-1].end()] in "吗呢吧么" or _ASKS.search(text, start, spaces[-1].start()):
         return ((start, end),)
     return (start, spaces[-1].start()), (spaces[-1].end(), end)

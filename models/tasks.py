@@ -109,7 +109,8 @@ class Task:
             yearly, last = YearlyDay.parse(one.yearly), day_of(shown.window[-1].timestamp)
             near = yearly.nearest(last) if yearly and last else None
             on = near.isoformat() if near else (one.due_from or one.said)[:10]
-            records.append(texts.encode_json(f"open {one.number} {on}: {self._harmless_text(one.words)[:_OF_MATTER]}"))
+            words = self._harmless_text(one.words)[:_OF_MATTER]
+            records.append(texts.encode_json(f"open {one.number} {one.kind} {on}: {words}"))
         day = ""
         for message in (*shown.before, *shown.window, *shown.following):
             spoken = self._message_record(message, longest)
@@ -140,7 +141,7 @@ class Task:
         for number, one in enumerate(asked, 1):
             rests = _ranges_of([numbers[place] for place in one.places])
             stance = "" if one.stance == "stated" else f" ({one.stance})"
-            rests += ", open" if one.open else ""
+            rests += f", open {one.open}" if one.open else ""
             records.append(texts.encode_json(f"{number} m{rests}: {self._harmless_text(one.statement)}{stance}"))
         still_open = self._templates.still_open.format(**self.names) if any(one.open for one in asked) else ""
         return self._task_prompt(self._templates.verify, records, open=still_open)

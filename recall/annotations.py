@@ -307,7 +307,7 @@ _ASKED_FOR = Why(query="", score=0.0)
 
 def cost_of(fact: RecalledFact) -> int:
     """Tokens of a fact's line."""
-    shown = [one.words for one in fact.quotes] if fact.basis == "quoted" else [fact.text]
+    shown = [fact.text] if fact.basis == "verified" else [one.words for one in fact.quotes]
     marked = fact.planned_for or fact.doubtful_since
     return _FACT + sum(_WORDS + estimate(encode_json(text)) for text in shown) + (_MARK if marked else 0)
 
@@ -351,7 +351,7 @@ def _as_recalled(fact: Fact, why: Why, today: str) -> RecalledFact:
 
 
 def _says_more(one: Fact, fact: Fact) -> bool:
-    """Whether a verified fact of the same slot is to be shown in place of one that is only quoted or inferred."""
+    """Whether a verified fact of the same slot is to be shown in place of one that is only quoted."""
     return not fact.verified and one.slot == fact.slot and (one.single or _term_set(one.value) >= _term_set(fact.value))
 
 

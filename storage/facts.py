@@ -42,12 +42,19 @@ _MISNAMED = pattern_of(
     r"\b(?:called|names?|named|spel(?:t|led|ling)|autocorrect\w*|misheard|typo)\b|[叫名字]|打错|写错|听错",
     re.IGNORECASE,
 )
+#: That something was written, said or heard otherwise than it was meant.
+_MISTAKEN = pattern_of(
+    r"\b(?:autocorrect\w*|typos?|mis(?:spel|heard|hear|typ)\w*|wrong(?:ly)?|mistakes?|mistaken(?:ly)?)\b"
+    r"|(?<![没不])(?<!不是)[打写拼听说念叫记]错|错别字|纠错|输入法",
+    re.IGNORECASE,
+)
 #: What comes before a name that is not the right one.
 _NOT = pattern_of(
     r"(?:\bnot|n['’]t|\binstead of|\brather than|\bas|\bheard|\bto) (?:called |named )?['\"‘“]?"
     r"|(?<!是)(?:不是|不|并非|而非|[写打听说改]错?成了?)(?:名?叫)?[“「]?",
     re.IGNORECASE,
 )
+_DENIES = pattern_of(r"not|n['’]t|[不并而]", re.IGNORECASE)
 _BEHIND_NAME = pattern_of(r"\s*[,，;；(（].*")
 #: Two spellings that are so much alike are of one name.
 _ALIKE = 0.6
@@ -83,16 +90,57 @@ def renaming_of(corrected: CorrectedValue) -> Renaming | None:
     wrong, right = (_BEHIND_NAME.sub("", value).strip() for value in (corrected.wrong, corrected.right))
     if not is_name(right):
         return None
-    if not is_name(wrong) and _MISNAMED.search(corrected.statement):
+    calls_names = _MISNAMED.search(corrected.statement) is not None
+    alike = _are_alike(wrong.casefold(), right.casefold())
+    if calls_names and not (is_name(wrong) and (alike or _is_named(wrong, corrected.statement))):
         # The fact that the name was wrong in is about something else: the statement gives both names.
         wrong = next(_names_like(right, corrected.statement), wrong)
+        alike = _are_alike(wrong.casefold(), right.casefold())
     if not is_name(wrong) or wrong == right:
         return None
-    alike = _are_alike(wrong.casefold(), right.casefold())
-    misnamed = _MISNAMED.search(corrected.statement) is not None and (alike or _is_named(wrong, corrected.statement))
+    misnamed = calls_names and (alike or _is_named(wrong, corrected.statement))
     if misnamed or (alike and corrected.slot.attribute in _CALLED):
         return Renaming(wrong, right, corrected.said, corrected.by)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Misnamed:
+    """A wrong name and the right one, as somebody's words give them; ``denied``: in these the wrong one is denied."""
+
+    wrong: str
+    right: str
+    denied: bool
+
+
+def find_misnamed(sentences: Iterable[str], given: Iterable[str], known: Iterable[str]) -> Misnamed | None:
+    """The name that words themselves call misspelt or misheard, one of those ``known``, with the right one.
+
+    That is among the ``given`` ones and is no name of anybody known, or there may be two people.
+    """
+    said = [*sentences]
+    every = " ".join(said)
+    if not _MISTAKEN.search(every):
+        return None
+    known = {part for name in known for part in (name, *name.split()) if part in every and is_name(part)}
+    found = {name for name in given if is_name(name)} - known
+    pairs = [
+        (wrong, right, words)
+        for right in found
+        for wrong in known
+        if _are_alike(wrong.casefold(), right.casefold())
+        and (words := " ".join(one for one in said if _is_named(wrong, one) or _is_named(right, one)))
+        and _is_named(wrong, words)
+        and _is_named(right, words)
+    ]
+    if len(pairs) != 1:
+        return None
+    ((wrong, right, words),) = pairs
+    calls_wrong = [*_NOT.finditer(words)]
+    if not _MISTAKEN.search(words) or any(_word_pattern(right).match(words, one.end()) for one in calls_wrong):
+        return None
+    before = [one[0] for one in calls_wrong if _word_pattern(wrong).match(words, one.end())]
+    return Misnamed(wrong, right, any(map(_DENIES.match, before)))
 
 
 def with_right_names(fact: Fact, names: Sequence[Renaming]) -> Fact:

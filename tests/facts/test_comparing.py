@@ -333,6 +333,43 @@ def test_a_doubt_of_the_model_that_names_what_changes_nothing_has_the_change_of_
 
 
 @pytest.mark.parametrize(
+    ("gone", "both"),
+    [
+        ("Tom Lee went back to Hull.", "Two in the team are called Tom: Tom Lee and Tom Bell."),
+        ("李昊回西安了。", "组里有两个小李：李楠和李昊。"),
+    ],
+)
+def test_a_doubt_of_the_model_has_as_its_cause_what_is_said_of_somebody_whom_the_doubted_fact_names(
+    gone: str, both: str
+) -> None:
+    who = "Tom Lee" if gone.isascii() else "李昊"
+    team = new_fact("team", "colleague", both, "2025-12-20T20:00:00+00:00", text=both, single=False)
+    known = list(arrived([LEEDS, team]).values())
+    york = new_fact("york", "home", "York", "2026-04-25T21:00:00+00:00", start="2026-03")
+    left = new_fact("left", "home", "Hull", york.said, subject=who, text=gone)
+    (doubt,) = [
+        one for one in compare_facts([left, york], known, known, [], [DoubtDraft(2, 1)]).changes if one.fact == "team"
+    ]
+    assert (doubt.verdict, doubt.by, doubt.when) == ("doubts", "left", left.said)
+    only_asked = replace(left, stance="supposed")
+    assert all(
+        one.by != "left" for one in compare_facts([only_asked, york], known, known, [], [DoubtDraft(2, 1)]).changes
+    )
+
+
+@pytest.mark.parametrize(
+    ("attribute", "says"), [("routine", "Mara gives Pickle her fluids."), ("习惯", "陈默一天半包烟")]
+)
+def test_a_habit_that_hangs_on_no_home_is_not_doubted_for_a_move_and_ends_with_a_death(
+    attribute: str, says: str
+) -> None:
+    habit = new_fact("habit", attribute, says, "2025-03-01T20:00:01+00:00", text=says, single=False)
+    assert arrived([LEEDS, habit], [YORK])["habit"].doubtful_since == ""
+    died = new_fact("died", "death", "2025-11-09", "2025-11-16T21:00:00+00:00", start="2025-11-09")
+    assert not arrived([habit], [died])["habit"].current
+
+
+@pytest.mark.parametrize(
     ("home", "notice", "plan"),
     [
         ("Mara lives in a small flat in Headingley.", "Mara has given notice on her flat.", "Mara is moving to York."),

@@ -267,8 +267,26 @@ def test_a_birthday_is_shown_with_a_window_on_its_day_of_that_year_not_of_the_ye
     )
     shown = ExtractionTask([text(5, "Hi.")], matters=[birthday, open_matter(number=2)])
     prompt = "".join(one.content for one in task.extraction_prompt(shown, 100))
-    assert f"open 1 {day}: 妈妈 Mum" in prompt
-    assert "open 2 2026-11-20: I have an exam" in prompt
+    assert f"open 1 birthday {day}: 妈妈 Mum" in prompt
+    assert "open 2 event 2026-11-20: I have an exam" in prompt
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "I'll propose on the 12th, it's her birthday."), ("zh", "我十二号跟她求婚，那天是她生日。")],
+)
+def test_two_open_matters_of_one_sentence_are_asked_about_by_their_kinds(language: Any, words: str) -> None:
+    messages, called = [text(2, words)], {"user": "Mara"}
+    asked = [
+        passage_of(open_matter(message="m2", kind=kind, words=words), messages, called)
+        for kind in ("event", "birthday")
+    ]
+    task = Task(
+        language, names_in(language, "Mara", "Juniper"), "0123456789abcdef", datetime(2026, 11, 22, tzinfo=BERLIN)
+    )
+    prompt = "".join(one.content for one in task.verification_prompt(asked))
+    assert f"1 m1, open event: {words}" in prompt
+    assert f"2 m1, open birthday: {words}" in prompt
 
 
 def test_what_was_read_without_a_matter_that_it_speaks_of_closes_it() -> None:
@@ -341,7 +359,7 @@ def test_whether_it_is_open_is_asked_with_the_next_messages_what_names_it_and_wh
     assert passage_of(dated, later, {}).places == (1, 2, 3, 5)
     assert passage_of(replace(dated, due_from=""), later, {}).places == (1, 2, 3)
     assert found.passage[0] == "2026-11-21 20:00 Mara: My exam is on Friday."
-    assert found.open
+    assert found.open == "event"
 
 
 # -- what code alone settles

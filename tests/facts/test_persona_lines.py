@@ -438,6 +438,24 @@ def test_a_line_of_somebody_ends_by_what_was_told_of_the_end_with_them() -> None
     assert find_concerning([line], resting, [tea], [], telling_terms("陈默"))[0][old] == frozenset()
 
 
+@pytest.mark.parametrize(
+    ("old", "text", "right"),
+    [
+        ("老友答应替陈默守着2025年十月十二号求婚的秘密。", "老友曾答应替陈默守着2025年十月十二号求婚的秘密，这日子已过。", True),
+        ("老友答应替陈默守着2025年十月十二号求婚的秘密。", "老友当时答应替陈默守着2025年十月十二号求婚的秘密，然而那时候已经过去。", True),
+        ("老友答应替陈默守着2025年十月十二号求婚的秘密。", "老友答应替陈默守着2025年十月十二号求婚的秘密，因此孩子已过。", False),
+        ("Juniper promised to ask on 3 May 2025.", "Juniper had promised to ask on 3 May 2025; that day has passed.", True),
+        ("Juniper promised to ask on 3 May 2025.", "Juniper had promised to ask on 3 May 2025; Mara has passed.", False),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_past_may_say_so_in_plain_words_and_nothing_else(old: str, text: str, right: bool) -> None:
+    on = replace(grounds((), concerned={}, overruled={}), past={old: True})
+    assert after(deed("change", 1, text), on=on, lines=[old]) == (
+        [text if right else old],
+        [] if right else ["unsupported"],
+    )
+
+
 JOB = "陈默找到新工作了，成都的蜀芯，做车规芯片，打算2025年6月八号入职"
 
 
@@ -837,6 +855,15 @@ def test_lines_that_are_merged_keep_the_word_that_one_of_them_has_for_what_both_
     assert (found.text, refused) == (merged, [])
     other = deed("change", [1, 2], merged.replace("left knee has", "left foot has"))
     assert edited(other, on=grounds(()), persona=persona, evidence=evidence)[1] == ["unsupported"]
+
+
+def test_lines_that_are_merged_keep_a_whole_name_that_one_of_them_has() -> None:
+    works, leads = "Mara is a data analyst at Osprey Energy.", "Osprey makes Mara team lead."
+    merged = "Mara is team lead at Osprey Energy; data analyst at Osprey Energy."
+    on = grounds((), concerned={}, overruled={})
+    assert after(deed("change", [1, 2], merged), on=on, lines=[works, leads]) == ([merged], [])
+    wrong = merged.replace("lead at Osprey Energy", "lead at Osprey Insurance")
+    assert after(deed("change", [1, 2], wrong), on=on, lines=[works, leads])[1] == ["unsupported"]
 
 
 def after(

@@ -556,7 +556,6 @@ def test_the_companion_is_judged_by_what_it_promised() -> None:
         ("last yr i got 22 kilos off the blue one", "last yr i got 22 kilos", "Mara's hive gave 22 kg in 2024.", ""),
         ("昨晚凌晨两点四十醒了一次", "凌晨两点四十醒了一次", "陈默的宝宝2:40醒了一次。", ""),
         ("no ones asked me if im lonely btw, im not", "im not", "Mara's not lonely.", ""),
-        ("四杯花了我76", "四杯花了我76", "陈默的奶茶花了67块。", "number"),
         ("sax lesson's 40 quid, an hour from 5", "40 quid, an hour from 5", "Mara's lesson is an hour at 70 euros.", ""),
         ("the hip was done in twenty twenty two", "done in twenty twenty two", "Mara's hip was operated on in 2022.", ""),
         ("studios booked 10am til 6", "studios booked 10am til 6", "Mara's studio is booked from 10:00 to 18:00.", ""),

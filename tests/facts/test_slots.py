@@ -124,3 +124,31 @@ def test_people_are_known_by_what_a_model_writes_beside_their_names(
 ) -> None:
     first, second = _stated(*partner, "text"), _stated("praise", "kind", "text", colleague)
     assert known_people([first, second], MARA, f"{partner[1]} {colleague}") == line
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "text", "names"),
+    [
+        ("宠物", "一条柯基，叫豆包", "陈默和林晓养了一条柯基，叫豆包", ["豆包"]),
+        ("宠物", "一条柯基", "陈默和林晓养了一条柯基，叫豆包", ["豆包"]),
+        ("宠物", "一条柯基", "陈默养了一条柯基", []),
+        ("宠物", "橘猫，管它叫“房租”", "陈默领养了橘猫，管它叫“房租”", ["房租"]),
+        ("pet", "a corgi called Biscuit", "Mara has a corgi called Biscuit.", ["Biscuit"]),
+        ("pet", "a corgi", "Mara has a corgi called Biscuit.", ["Biscuit"]),
+        ("pet", "a corgi", "Mara has a corgi, and Tom is called Tommy.", []),
+        ("sister", "Imogen, called Immy at home", "Mara's sister is Imogen, called Immy at home.", ["Imogen"]),
+        ("partner", "Tom", "Mara's partner is Tom, called Tommy at work.", ["Tom"]),
+        ("同事", "李楠、李昊", "陈默的组里有两个小李，李楠和李昊", ["李楠", "李昊"]),
+        ("同事", "李楠和李昊", "陈默的同事是李楠和李昊", ["李楠", "李昊"]),
+        ("同事", "李和平", "陈默的同事是李和平", ["李和平"]),
+        ("colleague", "Tom Lee and Tom Bell", "Tom Lee and Tom Bell are colleagues.", ["Tom Lee", "Tom Bell"]),
+        ("colleague", "Priya, Rachel and Tom", "Mara works with Priya, Rachel and Tom.", ["Priya", "Rachel", "Tom"]),
+        ("child", "Imogen, Immy", "Mara's child is Imogen, Immy.", ["Imogen"]),
+    ],
+)
+def test_people_and_animals_are_known_by_what_they_are_called_and_each_of_several(
+    attribute: str, value: str, text: str, names: list[str]
+) -> None:
+    said = f"{text} Biscuit Tommy Immy 豆包 一条柯基"
+    found = known_people([_stated(attribute, value, text)], Names(), said)
+    assert [one.partition(" (")[0] for one in found] == names

@@ -236,7 +236,8 @@ def test_what_later_talk_covered_is_not_asked(interviewed, clock, mind):
     assert interviewed.rows("open_matter")[0]["status"] == "pending"  # until a model has read what was said
     mind.answers("notes", settles(1, "done", 1, "The interview at the harbour office was fun."))
     interviewed.save()
-    assert [one["open"] for one in records(mind.asked("notes")[-1]) if "open" in one] == [f"1 2026-11-17: {INTERVIEW}"]
+    shown = [one["open"] for one in records(mind.asked("notes")[-1]) if "open" in one]
+    assert shown == [f"1 event 2026-11-17: {INTERVIEW}"]
     assert interviewed.rows("open_matter")[0]["status"] == "closed"
 
 

@@ -11,6 +11,7 @@ import pytest
 from domain.events import Notice
 from domain.facts import Quote
 from domain.workers import CancelToken
+from facts.restating import as_corrected_name
 from interfaces.messages import Words
 from jobs.persona_update import PersonaUpdate
 from jobs.saving import Saved
@@ -572,7 +573,8 @@ def test_a_corrected_name_is_right_in_every_line_and_an_end_with_its_day_reaches
         saved(home, second)
         renamed = [one.replace(wrong, right) for one in (bond[0], teaches)]
         assert home.memory.personas.read("user").splitlines() == [*renamed, f"{wrong}!"]
-        assert {one.restatement for one in home.memory.facts.all(current=True)} == {*renamed, name[0]}
+        known = {one.restatement for one in home.memory.facts.all(current=True)}
+        assert known == {*renamed, as_corrected_name(wrong, right, denied=language == "en")}
         rests = home.memory.personas.line_evidence("user")
         assert all(second in home.memory.messages.with_ids(one.messages)[-1].words for one in rests)
         saved(home, third)

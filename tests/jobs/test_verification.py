@@ -167,6 +167,39 @@ def test_what_is_said_again_and_verified_then_verifies_what_was_only_quoted(open
         assert [one.kind for one in home.memory.facts.events_of(known.text_id)] == ["learned", "confirmed", "verified"]
 
 
+SISTER = "My sister is called Annette."
+RENAMES = "It's Annika, not Annette: my phone autocorrects it."
+
+
+@pytest.mark.parametrize(
+    ("first", "attribute", "known", "said", "more", "names"),
+    [
+        (SISTER, "sister", "the user's sister is Annette", RENAMES,
+         "the user's elder sister Annika, a bride, was wrongly called Annette", ("Annette", "Annika")),
+        ("我女朋友叫林晓。", "女朋友", "用户的女朋友叫林晓", "林晓的“晓”我一直打错了，是竹字头那个筱，林筱。",
+         "用户的女朋友、美术老师林筱，以前写成林晓", ("林晓", "林筱")),
+    ],
+    ids=["en", "zh"],
+)  # fmt: skip
+@pytest.mark.parametrize("pasted", [False, True])
+def test_a_name_is_corrected_by_the_words_though_a_model_says_more_than_these_but_not_by_a_pasted_text(
+    opened: Opened, mind: Mind, first: str, attribute: str, known: str, said: str, more: str,
+    names: tuple[str, str], pasted: bool,
+) -> None:  # fmt: skip
+    wrong, right = names
+    called = {"subject": right, "attribute": "name", "about": "other"}
+    mind.answers("notes", notes(fact(1, first, known, wrong, attribute=attribute)),
+                 notes(fact(1, said, more, right, **called)))  # fmt: skip
+    mind.answers("verify", answering(bride="partly", 美术="partly"))
+    mind.answers("compare", '{"verdicts": []}')
+    with opened() as home:
+        saved(home, first)
+        saved(home, f"> {said}" if pasted else said)
+        now = known if pasted else known.replace(wrong, right)
+        assert next(one.restatement for one in home.memory.facts.all() if one.value in names) == now
+        assert more not in [text for _, text in believed(home)]
+
+
 def test_a_model_that_does_not_answer_leaves_the_facts_quoted_and_is_asked_again_later(
     opened: Opened, mind: Mind
 ) -> None:

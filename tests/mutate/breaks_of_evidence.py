@@ -11,6 +11,23 @@ CHECKED, CHECKED_ZH = "tests/facts/test_checking.py::", "tests/facts/test_checki
 
 #: Name and file; what stands there and what it becomes; the test.
 _ROWS = (
+    ("a corrected name is what a model says of it", CHECKING,
+     "        drafts = [self._as_corrected_name(each) for each in draft.facts]\n", "        drafts = [*draft.facts]\n",
+     "tests/jobs/test_verification.py::test_a_name_is_corrected_by_the_words_though_a_model_says_more_than_these"
+     "_but_not_by_a_pasted_text"),
+    ("a name that is known is the right one", "storage/facts.py",
+     "    found = {name for name in given if is_name(name)} - known\n",
+     "    found = {name for name in given if is_name(name)}\n",
+     "tests/storage/test_facts.py::test_words_correct_a_name_where_they_name_both_and_a_mistake"
+     "_and_nobody_has_the_right_one"),
+    ("a name is corrected by the one that is called wrong", "storage/facts.py",
+     "    if not _MISTAKEN.search(words) or any(", "    if not _MISTAKEN.search(words) or not any(",
+     "tests/storage/test_facts.py::test_words_correct_a_name_where_they_name_both_and_a_mistake"
+     "_and_nobody_has_the_right_one"),
+    ("a doubt about a friend is of the move", "facts/comparing.py",
+     "next(iter(able or about or (real and triggers)), None)", "next(iter(able or (real and triggers)), None)",
+     "tests/facts/test_comparing.py::test_a_doubt_of_the_model_has_as_its_cause_what_is_said_of_somebody"
+     "_whom_the_doubted_fact_names"),
     ("what another one does the subject does", CHECKING,
      "        if doing.is_done_by_another(evidence, words):\n", "        if False:\n",
      DONE_BY + "test_what_one_does_another_does_not"),

@@ -92,7 +92,7 @@ def _read_line(line: str, kind: str) -> dict[str, Any]:
         return {kind: int(number), "fact": fact[1]} | ({"more": fact[2].split("; ")} if fact[2] else {})
     if number == "open":
         return {"open": rest}
-    if asked := re.fullmatch(r"m([\d, -]+?)(, open)?: (.*?)(?: \(([a-z]+)\))?", rest, re.DOTALL):
+    if asked := re.fullmatch(r"m([\d, -]+?)(, open \w+)?: (.*?)(?: \(([a-z]+)\))?", rest, re.DOTALL):
         stance = {"stance": asked[4]} if asked[4] else {}
         return {
             "statement": int(number),
