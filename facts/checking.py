@@ -470,8 +470,8 @@ class _Checking:
         if fault:
             return fault, claim.stance
         of_companion = claim.about == "companion"
-        own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         parts = tuple(each for each in parts if not each.asks) or parts  # "The shop? I left it last month."
+        own = [one for one in sources if not one.spoken_by_person] if of_companion else ()
         best = best_sentences(wanted, own) or best_sentences(wanted, (), parts) or best
         if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):
             return "", "stated"

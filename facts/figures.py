@@ -162,10 +162,17 @@ class Figures:
             for each in self._each_day()
         )
 
-    def may_mean_month(self, month: int) -> bool:
-        """Whether they contain this month, its number, or were said in about this month."""
-        near = any((month - each.written.month + 1) % _MONTHS < _ABOUT for each in self._all)
-        return near or self.holds_month(month) or str(month) in self.numbers
+    def may_mean(self, kind: str, days: TimeRange) -> bool:
+        """Whether the parts of a date of this kind are said somewhere, or follow from when it was said."""
+        first, last = days.first, days.last
+        near = any((first.month - each.written.month + 1) % _MONTHS < _ABOUT for each in self._all)
+        month = near or self.holds_month(first.month) or str(first.month) in self.numbers
+        ends = days.days > _WHOLE_MONTH or all(
+            self.holds_day(0, day) or str(day) in self.numbers for day in (first.day, last.day)
+        )
+        forms = {str(first.year), str(first.year)[2:]}  # 18年
+        year = first.year in self.years_of_birth | self.years_since or self.bears_number(forms)
+        return ends and (kind == "day of month" or month) and (kind != "date" or year)
 
     def names_other_part(self, days: TimeRange) -> bool:
         """Whether they name another part of a month than these days: 五月中旬, not 五月初."""
@@ -314,33 +321,9 @@ def _is_contradicted(text: str, wrong: str, times: Sequence[TimeExpression], fig
 
 
 def _is_put_together(times: Iterable[TimeExpression], figures: Figures) -> bool:
-    """Whether dates may be put together of what is said, as far as their years are said: 4月16、17两天."""
+    """Whether dates may be put together of what is said of their days, months and years: 4月16、17两天."""
     named = [(one.kind, one.possible[0]) for one in times if one.kind in ("date", "day", "day of month")]
-    years = figures.years_of_birth | figures.years_since
-    return (
-        bool(named)
-        and not figures.lunar
-        and all(
-            (kind == "day of month" or figures.may_mean_month(days.first.month))
-            and (
-                kind != "date"
-                or days.first.year in years
-                or figures.bears_number({str(days.first.year), str(days.first.year)[2:]})
-            )
-            and (
-                days.days > _WHOLE_MONTH
-                or all(
-                    figures.holds_day(0, day) or str(day) in figures.numbers for day in (days.first.day, days.last.day)
-                )
-            )
-            for kind, days in named
-        )
-    )
-
-
-def _year_forms(days: TimeRange) -> frozenset[str]:
-    """How a year may be said: 2018, 18年."""
-    return frozenset((str(days.first.year), str(days.first.year)[2:]))
+    return bool(named) and not figures.lunar and all(figures.may_mean(kind, days) for kind, days in named)
 
 
 def _is_other_money(text: str, figures: Figures) -> bool:

@@ -359,7 +359,10 @@ def is_still_ahead(statement: str, evidence: Sequence[Sentence], quoted: Sequenc
     return not done and (ahead or (bool(clauses) and all(map(_STILL_AHEAD.search, clauses))))
 
 
-_NUMBER = rf"\d(?:[\d,.:]*\d)?|(?<![周期拜])[零一二两三四五六七八九十百千万]{{1,8}}|\b(?:{ENGLISH_COUNT.replace('?P<count>', '?:')}|{ORDINAL})\b"
+_NUMBER = (
+    r"\d(?:[\d,.:]*\d)?|(?<![周期拜])[零一二两三四五六七八九十百千万]{1,8}"
+    rf"|\b(?:{ENGLISH_COUNT.replace('?P<count>', '?:')}|{ORDINAL})\b"
+)
 _A_NUMBER = pattern_of(_NUMBER)
 #: What takes back the number before it, and what is not the number behind it.
 _ENGLISH_RATHER = (
