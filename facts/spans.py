@@ -64,8 +64,12 @@ _BEFORE = 2
 
 #: Code, attached files, quoted lines of a mail; and what is introduced as a text: "translate this:", 帮我看看这封信：.
 _FENCED = pattern_of(r"(?P<fence>`{3,}).*?(?:(?P<end>(?P=fence))|\Z)|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
-_INTRODUCED = pattern_of(
-    r"\b(?:(?:this|the following|following|below|his|her|their) (?:[\w'’]+ ){0,2}"
+_INTRODUCED = Guarded(
+    "mail|letter|text|message|msg|dm|post|article|paragraph|review|poem|lyrics|story|code|log|notice|chat|transcript|document"
+    "|translate|proofread|summari|correct|rewrite|rephrase|paraphrase|from:|from：|subject:|subject：|to:|to：|dear "
+    "|信|邮件|消息|文章|帖子|段话|文字|通知|代码|歌词|故事|留言|记录|内容|翻译|翻成|译成|润色|校对|改写|总结|概括|【转"
+    "|发件人|主题|收件人|尊敬的",
+    r"(?sm)\b(?:(?:this|the following|following|below|his|her|their) (?:[\w'’]+ ){0,2}"
     r"|(?P<lead>(?:that|an?|the) (?:[\w'’]+ ){0,2}))"
     r"(?:e-?mail|mail|letter|text|message|msg|dm|post|article|paragraph|review|poem|lyrics|story|code|log|notice|chat"
     r"|transcript|document)"
@@ -76,7 +80,7 @@ _INTRODUCED = pattern_of(
     r"[^，。！？：:\n]{0,16}[：:]\s*(?P<zh>.+)"
     r"|(?:翻译|翻成|译成|润色|校对|改写|总结|概括)[^。！？：:\n]{0,16}[：:]\s*(?P<han>.+)"
     r"|(?P<forwarded>【转(?:发|帖)?】.+)|(?P<head>^(?:(?:from|subject|to|发件人|主题|收件人)[:：][^\n]*|(?:dear [^\n]{1,40}|尊敬的[^\n]{1,20})[:：,，]?)\n.+)",
-    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+    any_case=True,
 )
 _IN_MARKS = Guarded(
     "\"|”|」|』|'|’",

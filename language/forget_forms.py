@@ -74,11 +74,11 @@ _TO_OTHERS = r"(?: to (?!me\b|this\b|that\b|it\b)| at | with (?!me\b)| in front|
 
 #: Orders that leave no doubt.
 CLEAR = (
-    Guarded("your |the |our |what you", rf"(?:{_START}|{_ASKED}){_REMOVE}\b[^.!?\n]{{1,80}}?\b(?:from|out of|off) (?:{_MEMORY}|what you (?:know|remember)|the record\b)"),
-    Guarded("your |the |our ", rf"(?:{_START}|{_ASKED})(?:wipe|clear|clean|rid) {_MEMORY}[^.!?\n]{{0,20}}\bof\b"),
+    Guarded("erase|wipe|delete|scrub|purge|remove|strike|clear|drop|cut|take|scratch|get rid of|lose|clean|redact|scrap|bin", rf"(?:{_START}|{_ASKED}){_REMOVE}\b[^.!?\n]{{1,80}}?\b(?:from|out of|off) (?:{_MEMORY}|what you (?:know|remember)|the record\b)"),
+    Guarded("wipe|clear|clean|rid ", rf"(?:{_START}|{_ASKED})(?:wipe|clear|clean|rid) {_MEMORY}[^.!?\n]{{0,20}}\bof\b"),
     Guarded("erase|wipe|delete|scrub|purge|remove|scrap|redact|strike|get rid of|bin|trash|ditch|throw away|bury", rf"(?:{_START}|{_ASKED})(?:erase|wipe|delete|scrub|purge|remove|scrap|redact|strike|get rid of|bin|trash|ditch|throw away|bury)(?: out)? (?:{_TOLD}|{_ABOUT})"),
     Guarded("keep |leave ", rf"(?:{_START}|{_ASKED})(?:keep|leave) [^.!?\n]{{1,40}}? (?:out of|off) (?:{_MEMORY}|the record\b|(?:our |any |all )?future)"),
-    Guarded("get|un|dis", rf"{_ASKED}{_FORGET} (?:{_THAT}|{_TOLD}|{_ISAID}|{_ABOUT}|{_MINE}|{_SELF})"),
+    Guarded("forget|unhear|unlearn|unsee|unremember|disremember|unread|disregard|unknow|un-know", rf"{_ASKED}{_FORGET} (?:{_THAT}|{_TOLD}|{_ISAID}|{_ABOUT}|{_MINE}|{_SELF})"),
     Guarded("forget", rf"{_NO_SUBJECT}\bforget(?: about)? (?:{_TOLD}|{_ISAID}|{_THAT}|{_MINE}|{_ABOUT}|{_SELF})[^.!?\n]{{0,60}}?{_TAG}"),
     Guarded("remember|memori|retain", rf"(?:{_START}|{_ASKED}){_NOT}(?: ever| please| even| try to){{0,3}}\s+(?:remember|memori[sz]e|retain)(?:ing)? (?:{_THAT}|{_TOLD}|{_MINE}|{_ABOUT}|{_SELF})"),
     Guarded("you to", rf"\bi (?:really )?(?:dont|do not|never|didnt) want(?:ed)? you to (?:ever )?(?:remember|keep|retain|store|save|know|mention|bring|use|have) (?:{_THAT}|{_TOLD}|{_MINE}|{_ABOUT}|up\b)"),
@@ -95,8 +95,8 @@ LIKELY = (
     Guarded("you ", r"\b(?:rather|prefer|wish|better|appreciate it|grateful|great|nice|best)(?: that| if| it if)? you (?:didnt|did not|wouldnt|dont|never|wont|could not|not) (?:ever )?(?:keep|kept|store|stored|save|saved|mention|mentioned|bring|brought|record|note|remember|know|knew|hold|use|refer|repeat|quote|have)\b"),
     Guarded("pretend|act ", rf"(?:{_START}|{_ASKED})(?:pretend|act (?:like|as (?:if|though)))[^.!?\n]{{0,30}}\b(?:dont know|didnt|never (?:said|told|heard|read|saw|knew|mentioned|wrote|typed|happened)|hadnt|nothing|no idea|not know)\b"),
     Guarded("wipe|erase|scrub|strike", rf"(?:{_START}|[:,] *)(?:wipe|erase|scrub|strike) (?:it|that|this|all (?:of )?(?:it|this|that))(?: please| now)*{_END}"),
-    Guarded("get|un|dis|ignore", rf"(?:{_ASKED}|{_START})(?:please )?(?:not )?(?:(?:forget|unhear|unlearn|unsee|unremember|disremember|unread|un-?know)(?: about| all about)? (?:{_TOLD}|{_ISAID})|(?:unhear|unlearn|unsee|unremember|unread) {_THAT}|(?:ignore|disregard) (?:what|everything|anything) i (?:just )?(?:told you|typed|wrote))"),
-    Guarded("please|you|lets|let us|we |ahead|free", rf"{_ASKED}(?:{_FORGET}|not remember|not mention|not bring up|not store|not save|not keep) {_ANY}\w+"),
+    Guarded("forget|unhear|unlearn|unsee|unremember|disremember|unread|unknow|un-know|ignore|disregard", rf"(?:{_ASKED}|{_START})(?:please )?(?:not )?(?:(?:forget|unhear|unlearn|unsee|unremember|disremember|unread|un-?know)(?: about| all about)? (?:{_TOLD}|{_ISAID})|(?:unhear|unlearn|unsee|unremember|unread) {_THAT}|(?:ignore|disregard) (?:what|everything|anything) i (?:just )?(?:told you|typed|wrote))"),
+    Guarded("forget|unhear|unlearn|unsee|unremember|disremember|unread|disregard|unknow|un-know|not remember|not mention|not bring up|not store|not save|not keep", rf"{_ASKED}(?:{_FORGET}|not remember|not mention|not bring up|not store|not save|not keep) {_ANY}\w+"),
     Guarded("forget", rf"{_FIRST}forget(?: about)? (?:{_ABOUT}[^,.!?\n]{{1,50}}|{_MINE}[^,.!?\n]{{2,50}}|{_SELF}[^,.!?\n]{{0,50}}|(?:the|that|this|her|his|their) [^,.!?\n]{{1,40}}?\bi(?:ve)? (?:\w+ ){{0,3}}\w+[^,.!?\n]{{0,30}}|what (?:you (?:just )?(?:heard|read|saw)|happened)[^,.!?\n]{{0,30}}){_END}"),
     Guarded("forget", rf"(?:{_START}|{_NO_SUBJECT}\b)forget (?:that |about (?:how|the fact that )?)?(?:{_ISAID}|you (?:ever )?(?:heard|read|saw|knew))"),
     Guarded("forget", rf"{_NO_SUBJECT}\bforget(?: about)? (?!it\b)[^.!?\n]{{1,60}}?{_TAG}{_END}"),

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from domain.patterns import Guarded
-from facts import ages, checking, cues, evidence, figures, refuting, spans
+from facts import ages, checking, comparing, cues, evidence, figures, importance, refuting, spans
 from language import forget_forms, forget_requests, numbers, times
 
 GUARDED = {
@@ -31,6 +31,9 @@ GUARDED |= {
     "_COUNTED_NAMES": figures._COUNTED_NAMES,
     "_UNTIL": checking._UNTIL,
     "_IN_MARKS": spans._IN_MARKS,
+    "_INTRODUCED": spans._INTRODUCED,
+    "_VITAL_WORDS": importance._VITAL_WORDS,
+    "_CANCELS": comparing._CANCELS,
 }
 GUARDED |= {f"ages {name}": one for name, one in vars(ages).items() if isinstance(one, Guarded)}
 GUARDED |= {f"age {number}": one for number, (one, _) in enumerate((*ages._ENGLISH, *ages._CHINESE))}

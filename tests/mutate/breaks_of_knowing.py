@@ -236,8 +236,8 @@ OF_KNOWING: tuple[Break, ...] = (
         "a wrong figure of a model costs the fact",
         "P23",
         "facts/figures.py",
-        '    return (corrected, "") if not wrong_figure(corrected, figures) else (text, wrong)\n',
-        "    return text, wrong\n",
+        '            return corrected, ""\n',
+        "            return text, wrong\n",
         (REFUTED + "test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote",),
     ),
     Break(
