@@ -221,7 +221,7 @@ _LEAVES_OPEN = pattern_of(
     re.IGNORECASE,
 )
 _REFUSED = pattern_of(
-    r"^(?:but |and |so |i said |the answer is )*(?:(?:i|we|he|she|they) (?:do|did|does|have|has|would|will|am|is|are|was|wo|ca)(?: not|n't|nt)"
+    r"^(?:but |and |so |i (?:said |told (?:him |her |them )))*(?:(?:i|we|he|she|they) (?:do|did|does|have|has|would|will|am|is|are|was|wo|ca)(?: not|n't|nt)"
     r"(?: (?:be|have|yet))?\W*$|(?:i'?m|he's|she's|they're|we're) not\W*$|no,? thank|i said no\b|(?:nah|nope)?,? ?not (?:me|for me)\W*$|nah\W*$|(?:he|she|they) (?:says?|said) (?:no|dont|don't|not to)\b"
     r"|(?:(?:i|we|he|she) )?turned (?:it|that|him|her|them)? ?down"
     r"|(?:(?:i|we|they|he|she) )?ha(?:ve|s)(?:n't|nt| not) (?:told|said|asked|done|decided|signed|booked|sent|agreed|sold|bought|paid)\b)"

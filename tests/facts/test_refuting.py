@@ -591,3 +591,82 @@ def test_words_as_people_type_them_say_what_follows_from_them(said: str, quoted:
     location = "多伦多" if "多伦多" in statement else ""
     fields = {"subject": who, "about": about, "quotes": (QuoteDraft(1, quoted),), "location": location}
     assert reason(statement, talk("2025-11-05", said), 1, names=names, **fields) == why
+
+
+@pytest.mark.parametrize(
+    ("said", "quoted", "statement", "why"),
+    [
+        # what somebody else thinks
+        ("My boss reckons I'm too slow for nights.", "My boss reckons I'm too slow for nights", "Mara is too slow for nights.",
+         "opinion"),
+        ("My boss reckons I'm too slow for nights.", "My boss reckons I'm too slow for nights",
+         "Mara's boss reckons she is too slow for nights.", ""),
+        ("I reckon I'm too slow for nights.", "I reckon I'm too slow for nights", "Mara is too slow for nights.", ""),
+        ("我婆婆非说客厅漏风", "我婆婆非说客厅漏风", "陈默的客厅漏风。", "subject"),
+        ("我觉得客厅漏风", "我觉得客厅漏风", "陈默的客厅漏风。", ""),
+        # what was refused, or is not done
+        ("舅舅叫我把老屋卖了，我没答应", "叫我把老屋卖了", "陈默把老屋卖了。", "polarity"),
+        ("舅舅叫我把老屋卖了，我答应了", "叫我把老屋卖了", "陈默把老屋卖了。", ""),
+        ("舅舅叫我把老屋卖了，我没答应", "舅舅叫我把老屋卖了", "舅舅想让陈默把老屋卖了。", ""),
+        ("他找我合伙，我不投", "他找我合伙", "陈默投了合伙的店。", "polarity"),
+        ("They offered me the Leeds branch, i told them no thank you", "offered me the Leeds branch, i told them no thank you",
+         "Mara runs the Leeds branch.", "polarity"),
+        ("they say I sing like a frog. I do not.", "I sing like a frog", "Mara sings like a frog.", "polarity"),
+        ("I was going to paint the fence blue, then it rained", "I was going to paint the fence", "Mara paints the fence blue.",
+         "polarity"),
+        ("本来想学古筝，后来学了吉他", "本来想学古筝", "陈默学古筝。", "polarity"),
+        ("本来想学古筝，后来学了吉他", "后来学了吉他", "陈默学了吉他。", ""),
+        # what nobody believes
+        ("楼下说我们这栋要拆，瞎扯", "我们这栋要拆", "陈默住的楼要拆。", "polarity"),
+        # numbers of before, of something else, and the other way round
+        ("cholesterol is 5.1, down from 6.4", "5.1, down from 6.4", "Mara's cholesterol is 6.4.", "polarity"),
+        ("cholesterol is 5.1, down from 6.4", "5.1, down from 6.4", "Mara's cholesterol is 5.1.", ""),
+        ("cholesterol is 5.1, down from 6.4", "5.1, down from 6.4", "Mara's cholesterol went from 6.4 to 5.1.", ""),
+        ("物理88 化学71", "物理88 化学71", "陈默化学考了88分。", "polarity"),
+        ("物理88 化学71", "物理88 化学71", "陈默化学考了71分。", ""),
+        ("班级名次从12掉到30", "从12掉到30", "陈默的名次从30升到12。", "polarity"),
+        ("班级名次从12掉到30", "从12掉到30", "陈默的名次从12掉到30。", ""),
+        # a cue of another clause
+        ("She'd hate it if I moved, and she says so, my gran had a stall here", "my gran had a stall here",
+         "Mara's grandmother had a stall.", ""),
+        ("考完了 四级过了 现在想吃火锅", "四级过了", "陈默四级过了。", ""),
+        ("The bakery? I left it in May.", "The bakery? I left it in May.", "Mara left the bakery in May.", ""),
+        ("if I'm honest the knee is worse", "the knee is worse", "Mara's knee is worse.", ""),
+        ("dad's flat is sold bc he couldn't do the stairs", "dad's flat is sold", "Mara's dad's flat is sold.", ""),
+        # figures in other words
+        ("they won five two on Saturday", "they won five two", "Mara's team won 5-2.", ""),
+        ("一斤三块八", "一斤三块八", "陈默买的一斤3.8元。", ""),
+        ("烧到39度4", "烧到39度4", "陈默的孩子烧到39.4度。", ""),
+        ("the run was 20.5 miles", "20.5 miles", "Mara ran 20.5 miles.", ""),
+        ("The plumber is here between one and three in the afternoon.", "between one and three in the afternoon",
+         "Mara's plumber comes between 13:00 and 15:00.", ""),
+        ("exams are on 4 and 5 June, then I'm free", "exams are on 4 and 5 June", "Mara's exams are on 4 June 2026 and 5 June 2026.",
+         ""),
+    ],
+)  # fmt: skip
+def test_the_clauses_beside_the_words_count_and_those_further_off_do_not(
+    said: str, quoted: str, statement: str, why: str
+) -> None:
+    names, who = (MARA, "Mara") if statement.isascii() else (CHEN, "陈默")
+    fields = {"subject": who, "about": "person", "quotes": (QuoteDraft(1, quoted),)}
+    assert reason(statement, talk("2026-03-05", said), 1, names=names, **fields) == why
+
+
+def test_what_only_the_companion_says_counts_where_the_person_agrees_also_by_repeating_the_verb() -> None:
+    for asked, answered, statement, why in (
+        ("Is Ben your neighbour?", "Ben's my cousin lol", "Ben is Mara's neighbour.", "companion's words"),
+        ("Is Ben your neighbour?", "yes, number 4", "Ben is Mara's neighbour.", ""),
+        ("你姐还在西安吗？", "她在西宁呢", "陈默的姐姐在西安。", "companion's words"),
+        ("你姐还在西安吗？", "在呢，年底回来", "陈默的姐姐在西安。", ""),
+    ):
+        names = MARA if statement.isascii() else CHEN
+        quotes = (QuoteDraft(1, asked),)
+        spoken = talk("2026-03-05", f"> {asked}", answered)
+        assert reason(statement, spoken, 1, 2, names=names, subject="", about="other", quotes=quotes) == why, answered
+
+
+def test_all_quoted_passages_of_a_message_are_read() -> None:
+    said = talk("2026-03-05", "He asked if I'd come to his do. I said let's walk instead, half nine at the weir.")
+    quotes = (QuoteDraft(1, "He asked if I'd come"), QuoteDraft(1, "half nine at the weir"))
+    statement = "Mara walks from the weir at half nine."
+    assert reason(statement, said, 1, subject="Mara", about="person", quotes=quotes) == ""
