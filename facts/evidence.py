@@ -70,10 +70,11 @@ class Sentence:
         first = max(behind for _, behind in bounds if behind <= start)
         last = min(at for at, _ in bounds if at >= end)
         clause = max((behind for _, behind in bounds if behind < first), default=0)
+        beside = last - first - (end - start)
         if supposes(self.text[clause:first]):
             first = clause
-        if last - first > (_LONG if self.text.isascii() else _LONG // 2):  # nobody set a comma
-            first, last = max(first, start - _BESIDE), min(last, end + _BESIDE)
+        elif beside > (_FAR if self.text.isascii() else _FAR // 2) and not supposes(self.text[first:start]):
+            first, last = max(first, start - _BESIDE), min(last, end + _BESIDE)  # nobody set a comma
         if (first, last) == (0, len(self.text)):
             return self
         text = self.text[first:last]
@@ -147,8 +148,8 @@ _PLAIN_NO = pattern_of(
     re.IGNORECASE,
 )
 _LAUGHTER = pattern_of(r"[😂🤣😜]|\b(?:ha){2,}\b|\blol\b", re.IGNORECASE)
-#: A clause of more characters is cut to its quoted words with so many beside them.
-_LONG, _BESIDE = 120, 2
+#: A clause with more characters beside its quoted words is cut to these with so many beside them.
+_FAR, _BESIDE = 40, 2
 #: A length of years, with what may be its number: "for twenty five years", 十一年.
 _YEARS_LONG = Guarded(
     "year|yr|年",

@@ -330,7 +330,8 @@ def _is_put_together(times: Iterable[TimeExpression], figures: Figures) -> bool:
 def _is_other_money(text: str, figures: Figures) -> bool:
     """Whether an amount of money is another than the only one in the words; of several it may be worked out."""
     said, stated = (sorted(_MONEY.findall(each)) for each in (figures.text, text))
-    return len(said) == 1 and said == stated and len(asserted_numbers(text)) == 1
+    alone = len(said) == 1 and said == stated and len(asserted_numbers(text)) == 1
+    return alone and (said[0] in "£$€¥" or len(asserted_numbers(figures.text)) <= _FEW)
 
 
 _MONEY = pattern_of(r"[£$€¥](?=\d)|(?<=[\d一二两三四五六七八九十百千])[万块元]")
