@@ -22,6 +22,7 @@ from facts.comparing import compare_facts, find_near
 from facts.drafts import FactDraft, NoteDraft
 from facts.persona_lines import Grounds, Operation, PersonaEditing, QuotedFact
 from facts.slots import Names
+from language.scripts import Language
 from language.words import _WORDS_CACHED
 
 _ENGLISH = (
@@ -68,11 +69,12 @@ def main() -> None:
     ):
         taken: dict[str, list[float]] = {"check": [], "compare": [], "persona": [], "together": []}
         known: list[Fact] = []
+        language: Language = "en" if name == "English" else "zh"
         for number in range(asked.times + 1):
             unread = [place + endings[number % 10] + endings[number // 10 % 10] for place in places]
             messages, drafts = _window(said, unread), _drafts(notes, unread)
             _forget_texts()
-            seconds, facts = _read_window(messages, drafts, known, names)
+            seconds, facts = _read_window(messages, drafts, known, names, language)
             for step, each in zip(taken, (*seconds, sum(seconds)), strict=True) if number else ():
                 taken[step].append(each * 1000)
             known = facts
@@ -95,7 +97,7 @@ def _forget_texts() -> None:
 
 
 def _read_window(
-    messages: list[Message], drafts: list[NoteDraft], known: list[Fact], names: Names
+    messages: list[Message], drafts: list[NoteDraft], known: list[Fact], names: Names, language: Language
 ) -> tuple[list[float], list[Fact]]:
     """The seconds of the processor for each step, so that what else runs on the machine counts little; the facts."""
     numbers = count()
@@ -107,7 +109,7 @@ def _read_window(
     facts = [_known(fact, number) for number, fact in enumerate(new, 1)]
     operations = [Operation("add", (), fact.restatement, "", (fact.number,)) for fact in facts]
     grounds = Grounds([QuotedFact(fact) for fact in facts], date(2025, 3, 1), 800, names)
-    editing = PersonaEditing("", (), (), grounds, "en")
+    editing = PersonaEditing("", (), (), grounds, language)
     editing.apply_operations(operations)
     editing.finish()
     times.append(time.process_time())

@@ -20,9 +20,9 @@ _BY_ATTRIBUTE = {
     **dict.fromkeys(("plan", "appointment", "worry", "friend", "school"), 6),
 }
 _VITAL_WORDS = Guarded(
-    "allerg|anaphyla|epipen|mg|mcg|µg|ml|iu|units|insulin|blood thinner|died|passed away|death of|promise|过敏|毫克"
+    "allerg|anaphyla|epipen|mg|mcg|μg|ml|iu|units|insulin|blood thinner|died|passed away|death of|promise|过敏|毫克"
     "|微克|毫升|剂量|胰岛素|去世|过世|病逝|离世|答应|承诺|保证过",
-    r"\ballerg\w+|\banaphyla\w+|\bepipen\b|\d ?(?:mg|mcg|µg|ml|iu|units)\b|\binsulin\b|\bblood thinner"
+    r"\ballerg\w+|\banaphyla\w+|\bepipen\b|\d ?(?:mg|mcg|μg|ml|iu|units)\b|\binsulin\b|\bblood thinner"
     r"|\b(?:died|passed away|death of)\b|\bpromise[sd]?\b"
     r"|过敏|毫克|微克|毫升|剂量|胰岛素|去世|过世|病逝|离世|答应|承诺|保证过",
 )

@@ -450,7 +450,7 @@ class PersonaEditing:
         lines = (self._lines[self._places[number - 1]] for number in operation.lines if 0 < number <= len(self._places))
         olds = [_BULLET.sub("", line.text) for line in lines if line]
         open_facts = [one for one in facts if one.may_be_reworded]
-        return tuple(dict.fromkeys(self._missing_words(operation.text, open_facts, olds)))
+        return tuple(sorted({*self._missing_words(operation.text, open_facts, olds)}))
 
     @cached_property
     def _own_terms(self) -> frozenset[str]:

@@ -231,10 +231,6 @@ _REFUSED = pattern_of(
 _ADVERBS = "(?:可|就|也|都|还|倒|又|根本|才|反正|结果|到现在|至今|后来|一分钱|一直|坚决|死活)*"
 #: 我不切, 还没谈.
 _UNDONE = pattern_of(rf"^(?:[我咱他她]们?)?{_ADVERBS}[没不沒](?P<deed>[\u4e00-\u9fff]{{1,2}}?)(?:[成了完下来]|呢|啊)*$")
-#: What was meant to be and came otherwise.
-_MEANT = pattern_of(
-    r"\b(?:i|we)(?: was| were) (?:gonna|going to|meant to|supposed to|planning)\b|(?:本来|原本)(?:是)?(?:[想要说]|打算|准备|计划)"
-)
 #: That what was told is not believed.
 _DISBELIEVED = pattern_of(
     r"\b(?:rubbish|nonsense|bollocks|bullshit|yeah,? right|as if|i don'?t (?:believe|buy) (?:it|that|a word))\b"
@@ -253,8 +249,6 @@ def find_refusal(statement: str, parts: Sequence[Sentence]) -> str:
     wanted = telling_terms(statement)
     if all(_is_opinion(wanted, clauses) for clauses in said):
         return "opinion"
-    if not _OF_THE_PAST.search(statement) and all(_MEANT.search(_best_of(wanted, clauses)) for clauses in said):
-        return "polarity"
     following = [one for each in split_sentences(_plain(parts[-1].following)) for one in split_clauses(each)][:1]
     near = (*said[-1][-1:], *following)
     undone = (each["deed"] for one in near for each in _UNDONE.finditer(one))

@@ -29,9 +29,9 @@ _QUOTED: Mapping[Language, str] = {"en": "{}, {}: “{}”", "zh": "{}（{}）�
 _NOW: Mapping[Language, str] = {"en": "Since {}: {}", "zh": "{} 起：{}"}
 _DATED: Mapping[Language, str] = {"en": "{}: {}", "zh": "{}：{}"}
 _OVER: Mapping[Language, str] = {"en": "{} (until {})", "zh": "{}（至 {}）"}
-_DOSE = pattern_of(r"(\d+(?:[.,]\d+)?)\s?(mcg|µg|mg|ml|iu|units?\b|g\b|微克|毫克|毫升|单位|片|粒|克)")
+_DOSE = pattern_of(r"(\d+(?:[.,]\d+)?)\s?(mcg|μg|mg|ml|iu|units?\b|g\b|微克|毫克|毫升|单位|片|粒|克)")
 _UNITS = {
-    "微克": "mcg", "µg": "mcg", "毫克": "mg", "毫升": "ml", "单位": "unit", "units": "unit", "iu": "unit", "克": "g",
+    "微克": "mcg", "μg": "mcg", "毫克": "mg", "毫升": "ml", "单位": "unit", "units": "unit", "iu": "unit", "克": "g",
     "粒": "片",
 }  # fmt: skip
 #: Where a sentence that fails is taken apart.

@@ -551,6 +551,13 @@ def test_a_day_by_its_distance_from_another_and_a_unit_are_worked_out(said: str,
     assert (fact.restatement, fact.start) == (statement, start)
 
 
+def test_of_a_day_by_its_distance_from_another_neither_is_certain() -> None:
+    for text in ("The clinic is two days after Friday the 6th of March.", "3月6日庙会，第二天去看灯。"):
+        days = {one.first for one in TextFigures(text, date(2026, 3, 1)).own_days}
+        assert date(2026, 3, 6) in days, text
+        assert len(days) > 1, text
+
+
 def test_a_number_in_another_unit_is_not_put_right_with_the_one_that_was_said() -> None:
     said = talk("2026-03-11", "The new flat is 650 square feet.")
     assert reason("Mara's new flat is 60 square metres.", said) == "number"

@@ -670,3 +670,16 @@ def test_all_quoted_passages_of_a_message_are_read() -> None:
     quotes = (QuoteDraft(1, "He asked if I'd come"), QuoteDraft(1, "half nine at the weir"))
     statement = "Mara walks from the weir at half nine."
     assert reason(statement, said, 1, subject="Mara", about="person", quotes=quotes) == ""
+
+
+def test_a_cue_of_another_clause_weakens_nothing() -> None:
+    for said, quoted, statement in (
+        ("Ada would kill me if I took a loan, and she means it, my gran lost her house that way",
+         "my gran lost her house", "Mara's grandmother lost her house."),
+        ("考完了 四级过了 她现在特别想吃火锅", "四级过了", "陈默四级过了。"),
+        ("The bakery? I left it in May.", "The bakery? I left it in May.", "Mara left the bakery in May."),
+    ):  # fmt: skip
+        names, who = (MARA, "Mara") if statement.isascii() else (CHEN, "陈默")
+        draft = fact_draft(statement, 1, subject=who, quotes=(QuoteDraft(1, quoted),))
+        (fact,) = checked(draft, talk("2026-03-05", said), names).facts
+        assert fact.stance == "stated", said
