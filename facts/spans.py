@@ -20,7 +20,7 @@ from domain.facts import NewFact, Quote, Stance
 from domain.patterns import Guarded, pattern_of
 from domain.quotations import quotation_spans
 from domain.records import Message
-from facts.cues import is_question
+from facts.cues import begins_with_no, is_question
 from language.references import says_what_it_means
 from language.scripts import is_unspaced, unspaced_length
 from language.sentences import sentence_spans
@@ -288,7 +288,8 @@ def _bounds_of(
         if opens and before >= 0 and before not in bounds and (question := _last_question(messages, before, at)):
             bounds[before] = question
         answered = after < len(messages) and messages[at].role != messages[after].role
-        if answered and is_question(messages[at].words[slice(*bounds[at])].strip()):
+        denied = answered and messages[at].role == "assistant" and begins_with_no(messages[after].words)
+        if denied or (answered and is_question(messages[at].words[slice(*bounds[at])].strip())):
             spans = sentence_spans(messages[after].words) or ((0, 0),)
             end = bounds[after][1] if after in bounds else spans[min(1, len(spans) - 1)][1]
             bounds[after] = (spans[0][0], end)

@@ -249,3 +249,14 @@ def test_a_row_of_quotation_marks_is_shown_as_any_other_words() -> None:
     words = messages[1].words
     shown = shown_quotes((Quote(messages[1].text_id, 0, len(words), words, "user"),), messages)
     assert shown[-1].words == words
+
+
+def test_what_the_companion_says_is_shown_with_the_no_that_follows() -> None:
+    for said, answer in (
+        ("So the tooth is kept for mum.", "No, gran threw it on the roof. It's the custom."),
+        ("牙留着给妈妈看。", "没留住 我婆婆给扔房顶上了。我们那儿的规矩。"),
+    ):
+        messages = talk("2026-03-05", f"> {said}", answer)
+        quote = locate_quote(said, messages[:1])
+        assert quote is not None
+        assert answer.split(maxsplit=1)[0] in quotation_of([quote], messages)
