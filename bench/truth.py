@@ -202,8 +202,14 @@ def requests_holding(expressions: Sequence[str], seen: Sequence[Seen]) -> tuple[
 
 
 def _all_but_said(one: Seen) -> str:
+    """A request without the message that it answers, or of which it asks whether it is to be forgotten."""
     *before, last = [message["content"] for message in one.messages]
-    return "\n".join([*before, last.removesuffix(one.said) if one.said else last])
+    asked = _IN_QUESTION.search(last)
+    rest = re.sub(rf'^\{{"turn": {asked[1]}, .*$', "", last, flags=re.MULTILINE) if asked else last
+    return "\n".join([*before, rest.removesuffix(one.said) if one.said else rest])
+
+
+_IN_QUESTION = re.compile(r'^\{"in_question": (\d+)\}$', re.MULTILINE)
 
 
 def unfounded_lines(whole: Lived) -> tuple[int, tuple[str, ...]]:
