@@ -374,7 +374,8 @@ class _Checking:
         if claim.about == "companion" or not (claim.draft and claim.draft.quotes):
             return False
         agreed = {one.place - 1 for one in sources if one.is_agreement}
-        said = {one.message.text_id for one in sources if one.place in agreed}
+        others = (one for one in sources if one.message.speaker or one.place in agreed)
+        said = {one.message.text_id for one in others}
         return all(one.role == "assistant" and one.message not in said for one in claim.quotes)
 
     def _are_pasted(self, quotes: Sequence[Quote], sources: Sequence[Source]) -> bool:

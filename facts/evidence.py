@@ -32,7 +32,6 @@ from facts.cues import (
     is_promise,
     is_question,
     is_unreal,
-    may_take_back,
     stance_of,
     supposes,
     takes_back,
@@ -136,7 +135,7 @@ class Sentence:
     @cached_property
     def clauses_taken_back(self) -> tuple[tuple[frozenset[str], str], ...]:
         """The terms of each clause with the words in it that it denies or ends; empty if no clause does."""
-        clauses = split_clauses(_PLAIN_NO.sub("", self.text)) if may_take_back(self.text) else ()
+        clauses = split_clauses(_PLAIN_NO.sub("", self.text)) if takes_back(self.text) else ()
         denied = [denied_part(clause) for clause in clauses]
         return tuple(zip(map(telling_terms, clauses), denied, strict=True)) if any(denied) else ()
 
