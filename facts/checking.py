@@ -453,9 +453,9 @@ class _Checking:
             return "value", claim.stance
         said = (*sources, *answered)
         parts = _quoted_sentences(claim.quotes, sources, parts=True) if quoted else ()
-        told = best_sentences(wanted, (), parts) if parts and quoted and best[0][0] in quoted else best
+        cited = best_sentences(wanted, (), parts) if parts and quoted and best[0][0] in quoted else best
         if (
-            is_reversed(claim.text, wanted, told, said)
+            is_reversed(claim.text, wanted, cited, said)
             or self._window.is_denied(claim.text, wanted, sources)
             or asserts_what_is_denied(claim.text, quoted, said)
         ):

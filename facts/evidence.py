@@ -78,8 +78,8 @@ class Sentence:
             return self
         text = self.text[first:last]
         before, after = f"{self.before} {self.text[:first]}", f"{self.text[last:]} {self.following}"
-        told = self._confirmed or not self.asks  # 在呢 may be a question or an answer
-        return Sentence(text.strip(), before, after, told, (self.span[0] + first, self.span[0] + last))
+        states = self._confirmed or not self.asks  # 在呢 may be a question or an answer
+        return Sentence(text.strip(), before, after, states, (self.span[0] + first, self.span[0] + last))
 
     @cached_property
     def terms(self) -> frozenset[str]:

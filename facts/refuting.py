@@ -51,7 +51,7 @@ _STORY = Guarded(
 _AWAKE = pattern_of(
     r"\b(?:woke|wake|waking|awake|finally|actually|in real life)\b|醒|现实|真的|终于|所以", re.IGNORECASE
 )
-#: What is so now is no part of a dream told before it.
+#: What is so now is no part of a dream before it.
 _IS_SO = pattern_of(r"\b(?:is|are|am|has|have|says|lives|wants|works)\b|\w['’](?:s|m|re|ve)\b|现在|目前|一直|平时")
 _ALMOST = Guarded(
     "almost|nearly|差点|险些",
@@ -231,7 +231,7 @@ _REFUSED = pattern_of(
 _ADVERBS = "(?:可|就|也|都|还|倒|又|根本|才|反正|结果|到现在|至今|后来|一分钱|一直|坚决|死活)*"
 #: 我不切, 还没谈.
 _UNDONE = pattern_of(rf"^(?:[我咱他她]们?)?{_ADVERBS}[没不沒](?P<deed>[\u4e00-\u9fff]{{1,2}}?)(?:[成了完下来]|呢|啊)*$")
-#: That what was told is not believed.
+#: That something is not believed.
 _DISBELIEVED = pattern_of(
     r"\b(?:rubbish|nonsense|bollocks|bullshit|yeah,? right|as if|i don'?t (?:believe|buy) (?:it|that|a word))\b"
     r"|骗鬼|瞎扯|胡扯|扯淡|[乱亂][讲講说說]|鬼才信|谁信|不信|哪来的|才怪|胡说|编的|其实[不没]"
