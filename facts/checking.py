@@ -374,7 +374,8 @@ class _Checking:
         if claim.about == "companion" or not (claim.draft and claim.draft.quotes):
             return False
         agreed = {one.place - 1 for one in sources if one.is_agreement}
-        said = {one.message.text_id for one in sources if one.place in agreed}
+        others = (one for one in sources if one.message.speaker or one.place in agreed)
+        said = {one.message.text_id for one in others}
         return all(one.role == "assistant" and one.message not in said for one in claim.quotes)
 
     def _are_pasted(self, quotes: Sequence[Quote], sources: Sequence[Source]) -> bool:
@@ -452,9 +453,9 @@ class _Checking:
             return "value", claim.stance
         said = (*sources, *answered)
         parts = _quoted_sentences(claim.quotes, sources, parts=True) if quoted else ()
-        told = best_sentences(wanted, (), parts) if parts and quoted and best[0][0] in quoted else best
+        cited = best_sentences(wanted, (), parts) if parts and quoted and best[0][0] in quoted else best
         if (
-            is_reversed(claim.text, wanted, told, said)
+            is_reversed(claim.text, wanted, cited, said)
             or self._window.is_denied(claim.text, wanted, sources)
             or asserts_what_is_denied(claim.text, quoted, said)
         ):

@@ -262,12 +262,6 @@ def takes_back(text: str) -> bool:
     return found is not None or _ENDED.search(plain) is not None
 
 
-def may_take_back(text: str) -> bool:
-    """Whether a clause of a text may deny or end something; a quick check."""
-    plain = text.casefold()
-    return _DENIES.may_stand_in(plain) or _ENDED.may_stand_in(plain)
-
-
 def denied_part(clause: str) -> str:
     """What a clause denies or ends: what stands behind a denial, else all of it; "" where it does neither.
 
@@ -278,23 +272,6 @@ def denied_part(clause: str) -> str:
     ended = _ENDED.search(plain)
     behind = plain[found.end() :] if found and not ended else ""
     return (behind.strip() and behind) or (plain if found or ended else "")
-
-
-#: Phrases that give one's own name.
-_OWN_NAME = r"\b(?:my name(?:'s| is)|i'm|i am|call me|this is) |我(?:的?名字)?[叫是]|(?<!别)(?<!不要)叫我"
-
-
-def gives_own_name(text: str, name: str) -> bool:
-    """Whether the speaker of a text gives this as their own name.
-
-    >>> gives_own_name("Hi, I'm Nora.", "Nora Vance"), gives_own_name("我叫陈岚。", "陈岚"), gives_own_name("她叫陈岚。", "陈岚")
-    (True, True, False)
-    >>> gives_own_name("I'm Tom's sister.", "Tom"), gives_own_name("我是赵磊的女朋友。", "赵磊")
-    (False, False)
-    """
-    called = "|".join(map(re.escape, {name, *name.split()[:1]}))
-    given = rf"(?:{_OWN_NAME})(?:{called})(?!'s|的|[a-z])"
-    return bool(name) and re.search(given, without_quoted(text).replace("’", "'"), re.IGNORECASE) is not None
 
 
 #: Words for "unchanged", with or without "not".

@@ -32,7 +32,6 @@ from facts.cues import (
     is_promise,
     is_question,
     is_unreal,
-    may_take_back,
     stance_of,
     supposes,
     takes_back,
@@ -79,8 +78,8 @@ class Sentence:
             return self
         text = self.text[first:last]
         before, after = f"{self.before} {self.text[:first]}", f"{self.text[last:]} {self.following}"
-        told = self._confirmed or not self.asks  # 在呢 may be a question or an answer
-        return Sentence(text.strip(), before, after, told, (self.span[0] + first, self.span[0] + last))
+        states = self._confirmed or not self.asks  # 在呢 may be a question or an answer
+        return Sentence(text.strip(), before, after, states, (self.span[0] + first, self.span[0] + last))
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -136,7 +135,7 @@ class Sentence:
     @cached_property
     def clauses_taken_back(self) -> tuple[tuple[frozenset[str], str], ...]:
         """The terms of each clause with the words in it that it denies or ends; empty if no clause does."""
-        clauses = split_clauses(_PLAIN_NO.sub("", self.text)) if may_take_back(self.text) else ()
+        clauses = split_clauses(_PLAIN_NO.sub("", self.text)) if takes_back(self.text) else ()
         denied = [denied_part(clause) for clause in clauses]
         return tuple(zip(map(telling_terms, clauses), denied, strict=True)) if any(denied) else ()
 

@@ -51,7 +51,7 @@ _STORY = Guarded(
 _AWAKE = pattern_of(
     r"\b(?:woke|wake|waking|awake|finally|actually|in real life)\b|醒|现实|真的|终于|所以", re.IGNORECASE
 )
-#: What is so now is no part of a dream told before it.
+#: What is so now is no part of a dream before it.
 _IS_SO = pattern_of(r"\b(?:is|are|am|has|have|says|lives|wants|works)\b|\w['’](?:s|m|re|ve)\b|现在|目前|一直|平时")
 _ALMOST = Guarded(
     "almost|nearly|差点|险些",
@@ -239,7 +239,7 @@ _BY_ANOTHER = pattern_of(r"(?:(?:and|but|so) )*(?:(?:he|she|they)\b|人家|[他�
 _PROPOSES = pattern_of(
     r"\b(?:says?|said|tell|told|ask|beg|offer|invit|propos|suggest|want|let)\w*|[叫让劝说求请约找邀提给借]|[想要]"
 )
-#: That what was told is not believed.
+#: That something is not believed.
 _DISBELIEVED = pattern_of(
     r"(?:^\W*|\bthat'?s |\b(?:load|lot) of |\b(?:all|total|complete|utter|absolute|pure) )(?:rubbish|nonsense|bollocks|bullshit)\W*$"
     r"|\byeah,? right\b|^\W*as if\W*$|\bi don'?t (?:believe|buy) (?:it|that|a word)\b"

@@ -106,3 +106,20 @@ def tells_birthday(statement: str) -> bool:
     """
     plain = statement.casefold()
     return _BIRTHDAY.search(plain) is not None and stance_of(statement) != "planned"
+
+
+#: Phrases that give one's own name.
+_OWN_NAME = r"\b(?:my name(?:'s| is)|i'm|i am|call me|this is) |我(?:的?名字)?[叫是]|(?<!别)(?<!不要)叫我"
+
+
+def gives_own_name(text: str, name: str) -> bool:
+    """Whether the speaker of a text gives this as their own name.
+
+    >>> gives_own_name("Hi, I'm Nora.", "Nora Vance"), gives_own_name("我叫陈岚。", "陈岚"), gives_own_name("她叫陈岚。", "陈岚")
+    (True, True, False)
+    >>> gives_own_name("I'm Tom's sister.", "Tom"), gives_own_name("我是赵磊的女朋友。", "赵磊")
+    (False, False)
+    """
+    called = "|".join(map(re.escape, {name, *name.split()[:1]}))
+    given = rf"(?:{_OWN_NAME})(?:{called})(?!'s|的|[a-z])"
+    return bool(name) and re.search(given, without_quoted(text).replace("’", "'"), re.IGNORECASE) is not None

@@ -39,9 +39,9 @@ from facts.believing import (
 )
 from facts.checking import CheckedNotes, check_notes
 from facts.comparing import Outcome, compare_facts, find_near
-from facts.cues import gives_own_name
 from facts.drafts import Answer, FactDraft, NoteDraft, NotesRead, read_answers, read_comparison, read_notes
 from facts.matters import check_matters, passage_of, settled_by, shown_matters, spoken_of
+from facts.restating import gives_own_name
 from facts.slots import COMPANION, OWN_NAMES, PERSON, Names, is_kin, known_people, slot_of, stated_names
 from facts.spans import material_of
 from language.scripts import Language, unspaced_length
