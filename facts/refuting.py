@@ -209,10 +209,10 @@ def find_fault(
 
 #: Somebody else's opinion, an offer that was refused, what was so before it changed; and a statement that says as much.
 _THINKS = pattern_of(
-    r"(?<!\bi )(?<!\bwe )\b(?:thinks?|reckons?|figures?|believes?|claims?|swears|(?:is|was|'s) convinced)\b"
+    r"(?<!\bi )(?<!\bwe )\b(?:thinks?|reckons?|figures?(?! out\b)|believes?(?! in\b)|claims?|swears(?! by\b)|(?:is|was|'s) convinced)\b"
     r"|(?<![我咱])(?:觉得|认为|非说|以为|一口咬定)"
 )
-_BECAUSE = pattern_of(r"\b(?:because|cos|cause|since|when|after)\b|因为")
+_BECAUSE = pattern_of(r"\b(?:because|cos|cause|since|when|after|so (?=(?:i|we)\b))\b|因为|所以")
 _LEAVES_OPEN = pattern_of(
     r"\b(?:think|thought|reckon|believ|sa(?:y|id)|tell|told|claim|accord|opinion|view|fear|afraid|worr|predict|expect|feel|felt"
     r"|suspect|convinc|guess|hop(?:e|ing)|want|wish|suggest|advi[cs]|offer|ask|invit|propos|consider|may|might|could|would"
@@ -222,19 +222,28 @@ _LEAVES_OPEN = pattern_of(
 )
 _REFUSED = pattern_of(
     r"^(?:but |and |so |i (?:said |told (?:him |her |them )))*(?:(?:i|we|he|she|they) (?:do|did|does|have|has|would|will|am|is|are|was|wo|ca)(?: not|n't|nt)"
-    r"(?: (?:be|have|yet))?\W*$|(?:i'?m|he's|she's|they're|we're) not\W*$|no,? thank|i said no\b|(?:nah|nope)?,? ?not (?:me|for me)\W*$|nah\W*$|(?:he|she|they) (?:says?|said) (?:no|dont|don't|not to)\b"
+    r"(?: (?:be|have|yet))?\W*$|(?:i'?m|he's|she's|they're|we're) not\W*$|no,? thank|i said no\b(?! at first\b)|(?:nah|nope)?,? ?not (?:me|for me)\W*$|nah\W*$|(?:he|she|they) (?:says?|said) (?:no|dont|don't|not to)\b"
     r"|(?:(?:i|we|he|she) )?turned (?:it|that|him|her|them)? ?down"
-    r"|(?:(?:i|we|they|he|she) )?ha(?:ve|s)(?:n't|nt| not) (?:told|said|asked|done|decided|signed|booked|sent|agreed|sold|bought|paid)\b)"
-    r"|^(?!.*(.)[不没]\1)(?:[我咱他她]们?|人家)?(?:可|就|也|都|还|倒|又|根本|才|反正|结果|到现在|至今|后来|一分钱|一直|坚决|死活)*[没不未](?:有|肯|想|敢)?(?:答应|同意|让|乐意|愿意|松口|接受|理|干|去|借|转|戒|买|卖|收|给|下手|要|想好|定|签|辞|换|动|告诉|跟[他她它][提说])"
+    r"|(?:(?:i|we|they|he|she) )?ha(?:ve|s)(?:n't|nt| not) (?:said|asked|done|decided|signed|booked|sent|agreed|sold|bought|paid)"
+    r"(?: (?:it|that|this|them|one|yet))*\W*$)"
+    r"|^(?!.*(.)[不没]\1)(?:[我咱他她]们?|人家)?(?:可|就|也|都|还|倒|又|根本|才|反正|结果|到现在|至今|后来|一分钱|一直|坚决|死活)*[没不未](?:有|肯|想|敢)?(?:答应|同意|让|乐意|愿意|松口|接受|理|干|下手|要|想好|定|(?P<deed>[去借转戒买卖收给签辞换动]))"
     r"[^，。]{0,6}$|想得美|没谱"
 )
 _ADVERBS = "(?:可|就|也|都|还|倒|又|根本|才|反正|结果|到现在|至今|后来|一分钱|一直|坚决|死活)*"
 #: 我不切, 还没谈.
 _UNDONE = pattern_of(rf"^(?:[我咱他她]们?)?{_ADVERBS}[没不沒](?P<deed>[\u4e00-\u9fff]{{1,2}}?)(?:[成了完下来]|呢|啊)*$")
+_STOPS = " .!。！…"
+#: Who does something, or does not; and what is asked of somebody else, who may refuse.
+_BY_SPEAKER = pattern_of(rf"\W*(?:(?:and|but|so) )*(?:(?:i|we)\b|[我咱](?!们?家?的?(?:{_MY_KIN})))")
+_BY_ANOTHER = pattern_of(r"(?:(?:and|but|so) )*(?:(?:he|she|they)\b|人家|[他她])")
+_PROPOSES = pattern_of(
+    r"\b(?:says?|said|tell|told|ask|beg|offer|invit|propos|suggest|want|let)\w*|[叫让劝说求请约找邀提给借]|[想要]"
+)
 #: That something is not believed.
 _DISBELIEVED = pattern_of(
-    r"\b(?:rubbish|nonsense|bollocks|bullshit|yeah,? right|as if|i don'?t (?:believe|buy) (?:it|that|a word))\b"
-    r"|骗鬼|瞎扯|胡扯|扯淡|[乱亂][讲講说說]|鬼才信|谁信|不信|哪来的|才怪|胡说|编的|其实[不没]"
+    r"(?:^\W*|\bthat'?s |\b(?:load|lot) of |\b(?:all|total|complete|utter|absolute|pure) )(?:rubbish|nonsense|bollocks|bullshit)\W*$"
+    r"|\byeah,? right\b|^\W*as if\W*$|\bi don'?t (?:believe|buy) (?:it|that|a word)\b"
+    r"|骗鬼|瞎扯|胡扯|扯淡|[乱亂][讲講说說]|鬼才信|谁信|(?:^|我)(?:才|可|都|也|反正|根本)?不信|哪来的|才怪|胡说|编的|其实[不没]"
 )
 
 
@@ -250,10 +259,21 @@ def find_refusal(statement: str, parts: Sequence[Sentence]) -> str:
     if all(_is_opinion(wanted, clauses) for clauses in said):
         return "opinion"
     following = [one for each in split_sentences(_plain(parts[-1].following)) for one in split_clauses(each)][:1]
-    near = (*said[-1][-1:], *following)
-    undone = (each["deed"] for one in near for each in _UNDONE.finditer(one))
-    refused = len(parts) == 1 and (any(map(_REFUSED.search, near)) or any(deed in statement for deed in undone))
+    near = [one.rstrip(_STOPS) for one in (*said[-1][-1:], *following)]
+    refusals = [each for one in near for rule in (_REFUSED, _UNDONE) for each in rule.finditer(one)]
+    refused = len(parts) == 1 and any(
+        (each["deed"] or "") in statement and not _is_contrast(_plain(parts[0].text), each[0]) for each in refusals
+    )
     return "polarity" if refused or any(map(_DISBELIEVED.search, following)) else ""
+
+
+def _is_contrast(told: str, refusal: str) -> bool:
+    """Whether a refusal only says that somebody else is not so: "I get up at five, he doesn't", 我做饭，他不做."""
+    if _PROPOSES.search(told):
+        return False
+    if _BY_ANOTHER.match(refusal):
+        return _BY_SPEAKER.match(told) is not None
+    return _BY_SPEAKER.match(refusal) is not None and not (_FIRST_PERSON.search(told) or _SELF.search(told))
 
 
 def _best_of(wanted: frozenset[str], clauses: Sequence[str]) -> str:
@@ -283,6 +303,10 @@ _OF_THE_PAST = pattern_of(
 )
 
 
+#: What is so now, in the clause that says what was so once.
+_IS_STILL = pattern_of(r"\b(?:still|and (?:i|we|now)) (?P<rest>.*)", re.IGNORECASE)
+
+
 def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around: Around) -> bool:
     """Whether what a statement says is so was so only once: "used to take one", 原先一片.
 
@@ -295,6 +319,8 @@ def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around
     if not found or _OF_THE_PAST.search(statement) or is_denial(clause) or is_denial(statement):
         return False
     wanted, once = telling_terms(statement), telling_terms(clause)
+    if any(not wanted.isdisjoint(telling_terms(each["rest"])) for each in _IS_STILL.finditer(clause, found.end())):
+        return False
     if wanted.isdisjoint(once) or not wanted.issuperset(telling_terms(found["deed"] or "")):
         return False
     beside = split_sentences(f"{sentence.before} {_with_next(sentence.text, around)}")
@@ -464,8 +490,10 @@ def _ways(text: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
     yield from (each for each in found if all(each) and each[0] != each[1])
 
 
-#: What a number right behind it is of: 数学132 英语98.
-_LABELLED = pattern_of(r"(?P<label>[\u4e00-\u9fff]{2})(?P<number>\d+(?:\.\d+)?)")
+#: What a number right behind it is of: 数学132 英语98; 现在 and 涨到 are of nothing.
+_LABELLED = pattern_of(
+    r"(?P<label>(?![今昨明去上])[\u4e00-\u9fff]{2}(?<![在前后到了过约有剩成是才只要年月天日]))(?P<number>\d+(?:\.\d+)?)"
+)
 
 
 def _is_of_other_label(statement: str, sentences: Sequence[str]) -> bool:

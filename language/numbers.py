@@ -49,8 +49,8 @@ _COUNTED = (
     "岁个只条位名年月日号天周次块元斤两公克吨步包杯点分秒时小米里平套辆本楼层口瓶根页遍倍家间"
     "件种度折张站篇首部户支居室%％"
 )
-#: 78 m², CO₂: of a unit or a name, and no numbers.
-_NO_DIGITS = str.maketrans("²³₂萬億兩點塊", "   万亿两点块")
+#: As numbers are read: those of 78 m² and CO₂ are none, and 兩點 is 两点.
+_PLAIN = str.maketrans("²³₂萬億兩點塊", "   万亿两点块")
 #: 18w, 十八个w: as people type 万.
 _TEN_THOUSAND = pattern_of(
     r"个w(?<=[\d一二两三四五六七八九十百]个w)(?![a-z])|w(?<=[\d一二两三四五六七八九十百]w)(?![a-z])"
@@ -278,7 +278,7 @@ def _mean_digit(digits: str) -> float:
 def _fold_case(text: str) -> str:
     if text.isascii():
         return text.casefold()
-    plain = unicodedata.normalize("NFKC", text.translate(_NO_DIGITS)).casefold()
+    plain = unicodedata.normalize("NFKC", text.translate(_PLAIN)).casefold()
     plain = _TEN_THOUSAND.sub("万", plain) if "w" in plain else plain
     plain = _EACH.sub(" ", plain) if "一" in plain else plain
     return _OUNCES.sub(" ", plain) if "两" in plain else plain

@@ -140,7 +140,15 @@ def find_misnamed(sentences: Iterable[str], given: Iterable[str], known: Iterabl
     if not _MISTAKEN.search(words) or any(_word_pattern(right).match(words, one.end()) for one in calls_wrong):
         return None
     before = [one[0] for one in calls_wrong if _word_pattern(wrong).match(words, one.end())]
+    if not before and (not _MISNAMED.search(words) or _are_joined(wrong, right, words)):
+        return None  # "I was wrong about Annette, Annika came": somebody is wrong, and no name
     return Misnamed(wrong, right, any(map(_DENIES.match, before)))
+
+
+def _are_joined(one: str, other: str, text: str) -> bool:
+    """Whether a text speaks of both together, so that they are two people."""
+    pairs = (rf"{re.escape(a)}\s*(?:\band\b|&|[和跟与、])\s*{re.escape(b)}" for a, b in ((one, other), (other, one)))
+    return any(re.search(pair, text, re.IGNORECASE) for pair in pairs)
 
 
 def with_right_names(fact: Fact, names: Sequence[Renaming]) -> Fact:

@@ -44,6 +44,11 @@ def test_only_a_name_that_a_correction_calls_wrong_is_replaced_everywhere(
         ("你把林晓打成林筱了，打错了。", False),
         ("林晓没打错，林筱是她妹妹。", False),
         ("林晓我写错了。", False),
+        ("I was wrong about Annette, she is nicer than Annika.", False),
+        ("I got on the wrong bus with Annette, but Annika found me.", False),
+        ("Annette and Annika both found the typo.", False),
+        ("时间我记错了，林晓先到，林筱后到。", False),
+        ("林晓和林筱都说我打错字了。", False),
     ],
 )
 def test_words_correct_a_name_where_they_name_both_and_a_mistake_and_nobody_has_the_right_one(
