@@ -220,16 +220,16 @@ _LEAVES_OPEN = pattern_of(
     r"|觉得|认为|[说称想让劝提问邀请求怕嫌]|以为|看来|估计|怀疑|担心|猜|建议|希望|拒|取消|推迟|反对|犹豫|考虑|退回",
     re.IGNORECASE,
 )
+_ADVERBS = "(?:可|就|也|都|还|倒|又|根本|才|反正|结果|到现在|至今|后来|一分钱|一直|坚决|死活)*"
 _REFUSED = pattern_of(
     r"^(?:but |and |so |i (?:said |told (?:him |her |them )))*(?:(?:i|we|he|she|they) (?:do|did|does|have|has|would|will|am|is|are|was|wo|ca)(?: not|n't|nt)"
     r"(?: (?:be|have|yet))?\W*$|(?:i'?m|he's|she's|they're|we're) not\W*$|no,? thank|i said no\b(?! at first\b)|(?:nah|nope)?,? ?not (?:me|for me)\W*$|nah\W*$|(?:he|she|they) (?:says?|said) (?:no|dont|don't|not to)\b"
     r"|(?:(?:i|we|he|she) )?turned (?:it|that|him|her|them)? ?down"
     r"|(?:(?:i|we|they|he|she) )?ha(?:ve|s)(?:n't|nt| not) (?:said|asked|done|decided|signed|booked|sent|agreed|sold|bought|paid)"
     r"(?: (?:it|that|this|them|one|yet))*\W*$)"
-    r"|^(?!.*(.)[不没]\1)(?:[我咱他她]们?|人家)?(?:可|就|也|都|还|倒|又|根本|才|反正|结果|到现在|至今|后来|一分钱|一直|坚决|死活)*[没不未](?:有|肯|想|敢)?(?:答应|同意|让|乐意|愿意|松口|接受|理|干|下手|要|想好|定|(?P<deed>[去借转戒买卖收给签辞换动]))"
+    rf"|^(?!.*(.)[不没]\1)(?:[我咱他她]们?|人家)?{_ADVERBS}[没不未](?:有|肯|想|敢)?(?:答应|同意|让|乐意|愿意|松口|接受|理|干|下手|要|想好|定|(?P<deed>[去借转戒买卖收给签辞换动]))"
     r"[^，。]{0,6}$|想得美|没谱"
 )
-_ADVERBS = "(?:可|就|也|都|还|倒|又|根本|才|反正|结果|到现在|至今|后来|一分钱|一直|坚决|死活)*"
 #: 我不切, 还没谈.
 _UNDONE = pattern_of(rf"^(?:[我咱他她]们?)?{_ADVERBS}[没不沒](?P<deed>[\u4e00-\u9fff]{{1,2}}?)(?:[成了完下来]|呢|啊)*$")
 _STOPS = " .!。！…"
