@@ -267,13 +267,13 @@ def find_refusal(statement: str, parts: Sequence[Sentence]) -> str:
     return "polarity" if refused or any(map(_DISBELIEVED.search, following)) else ""
 
 
-def _is_contrast(told: str, refusal: str) -> bool:
+def _is_contrast(clause: str, refusal: str) -> bool:
     """Whether a refusal only says that somebody else is not so: "I get up at five, he doesn't", 我做饭，他不做."""
-    if _PROPOSES.search(told):
+    if _PROPOSES.search(clause):
         return False
     if _BY_ANOTHER.match(refusal):
-        return _BY_SPEAKER.match(told) is not None
-    return _BY_SPEAKER.match(refusal) is not None and not (_FIRST_PERSON.search(told) or _SELF.search(told))
+        return _BY_SPEAKER.match(clause) is not None
+    return _BY_SPEAKER.match(refusal) is not None and not (_FIRST_PERSON.search(clause) or _SELF.search(clause))
 
 
 def _best_of(wanted: frozenset[str], clauses: Sequence[str]) -> str:
