@@ -49,10 +49,7 @@ def test_what_can_never_succeed_is_tried_once_and_again_when_it_is_asked_for(hop
     assert not hopeless.indexing.settle(20 * DELAYS[0])
     assert len([said for said in tries if "trying again later" in said]) <= 1
     hopeless.indexing.reindex()
-    until(hopeless.indexing.progress)
-    progress = hopeless.indexing.progress()
-    assert progress is not None
-    assert progress.doing == "failed"
+    until(lambda: (progress := hopeless.indexing.progress()) is not None and progress.doing == "failed")
     assert hopeless.indexing.close(PATIENCE)
 
 
