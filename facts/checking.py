@@ -269,7 +269,7 @@ class _Checking:
             tuple(name for name in draft.persons if self._is_named(name, basis)),
             tuple(name for name in draft.entities if self._is_named(name, basis)),
             draft.location if draft.location and self._is_named(draft.location, basis) else "",
-            start, end, quotes=basis.claim.quotes,
+            start, end, quotes=_one_a_message(basis.claim.quotes, self._window.find_named(handles)),
         )  # fmt: skip
         self.relations += self._check_relations(draft, fact, basis)
         return fact
@@ -314,7 +314,7 @@ class _Checking:
         return []
 
     def _locate(self, quotes: Sequence[QuoteDraft], handles: Sequence[int], text: str) -> tuple[Quote, ...]:
-        """Where the quoted words stand, at most one passage of each message; without any, the best sentence."""
+        """Where the quoted words stand, without repetitions; without any, the best sentence."""
         named = self._window.find_named(handles)
         found: list[Quote] = []
         for quote in quotes:
@@ -633,6 +633,19 @@ class _Checking:
                 yield NewRelation(each.source, each.relation, each.target, fact.text_id)
             else:
                 self.rejected["relation"] += 1
+
+
+def _one_a_message(quotes: Iterable[Quote], sources: Iterable[Source]) -> tuple[Quote, ...]:
+    """One passage of each message, as it is stored: from the first quoted words in it to the last."""
+    words = {source.message.text_id: source.message.words for source in sources}
+    found: dict[str, Quote] = {}
+    for one in quotes:
+        other = found.get(one.message, one)
+        start, end = min(other.start, one.start), max(other.end, one.end)
+        found[one.message] = (
+            one if other is one else replace(one, start=start, end=end, words=words[one.message][start:end])
+        )
+    return tuple(found.values())
 
 
 def _is_kept(place: Quote, facts: Iterable[NewFact]) -> bool:

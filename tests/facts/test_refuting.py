@@ -699,7 +699,11 @@ def test_all_quoted_passages_of_a_message_are_read() -> None:
     said = talk("2026-03-05", "He asked if I'd come to his do. I said let's walk instead, half nine at the weir.")
     quotes = (QuoteDraft(1, "He asked if I'd come"), QuoteDraft(1, "half nine at the weir"))
     statement = "Mara walks from the weir at half nine."
-    assert reason(statement, said, 1, subject="Mara", about="person", quotes=quotes) == ""
+    (fact,) = checked(fact_draft(statement, 1, subject="Mara", quotes=quotes), said).facts
+    assert fact.basis != "quoted"
+    # One passage of a message is stored: it has both.
+    (stored,) = fact.quotes
+    assert all(one.words in stored.words for one in quotes)
 
 
 def test_a_cue_of_another_clause_weakens_nothing() -> None:
