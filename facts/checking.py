@@ -485,7 +485,7 @@ class _Checking:
             begins = claim.draft.start if claim.draft else ""
             if is_still_ahead(claim.text, evidence, words, ahead=begins[: len(said)] > said[: len(begins)]):
                 return "not yet"
-        if self._around.takes_back(claim.text):
+        if self._around.takes_back(claim.text, words):
             return "taken back"
         if claim.draft is None or any(source.message.speaker for source in sources):
             return ""

@@ -140,15 +140,19 @@ class Around:
         return frozenset(self.text.split())
 
     @cached_property
-    def _corrections(self) -> Sequence[tuple[frozenset[str], frozenset[str]]]:
+    def _corrections(self) -> Sequence[tuple[int, frozenset[str], frozenset[str]]]:
         return tuple(_corrections_in(self.plain)) if _MAY_CORRECT.search(self.plain) else ()
 
-    def takes_back(self, statement: str) -> bool:
-        """Whether a number of a statement was put right in it."""
+    def takes_back(self, statement: str, quoted: Sequence[str]) -> bool:
+        """Whether a number that a statement has of the ``quoted`` words was put right in it."""
         if not self._corrections or is_denial(statement):
             return False
         stated = find_numbers(statement)
-        return any(wrong <= stated and right.isdisjoint(stated) for wrong, right in self._corrections)
+        found = [(self.plain.find(words), len(words)) for words in map(_plain, quoted)]
+        return any(
+            wrong <= stated and right.isdisjoint(stated) and any(0 <= at - start < length for start, length in found if start >= 0)
+            for at, wrong, right in self._corrections
+        )
 
     def is_name(self, word: str) -> bool:
         """Whether a word with a capital is twice in it, and never without."""
@@ -410,8 +414,8 @@ _UNITS = frozenset("年月日号点分岁块元斤个")
 _AS_FAR, _NEAR = 150, 80
 
 
-def _corrections_in(plain: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
-    """The numbers in a text that are put right, wrong and right: "400 euro … no wait, 450", 是145不是155."""
+def _corrections_in(plain: str) -> Iterator[tuple[int, frozenset[str], frozenset[str]]]:
+    """The numbers in a text that are put right, where the wrong one stands, wrong and right: "400 euro … no wait, 450", 是145不是155."""
     found = ((each.start(), each.end(), find_numbers(each[0])) for each in _A_NUMBER.finditer(plain))
     numbers = [each for each in found if each[2]]
     for (start, end, one), (begin, behind, other) in pairwise(numbers):
@@ -421,11 +425,11 @@ def _corrections_in(plain: str) -> Iterator[tuple[frozenset[str], frozenset[str]
         if _UNITS.issuperset(units := {plain[end : end + 1], plain[behind : behind + 1]}) and len(units) > 1:
             continue
         if _RATHER.search(between):
-            yield one, other
+            yield start, one, other
         if len(between) < _NEAR and _NOT_THIS.search(between):
-            yield other, one
+            yield begin, other, one
         if len(between) < _NEAR and _NOT_THIS.search(plain[max(0, start - _NEAR) : start]):
-            yield one, other
+            yield start, one, other
 
 
 def _is_story(statement: str, evidence: Sentence) -> bool:
