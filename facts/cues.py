@@ -99,6 +99,8 @@ _PLANNED = Guarded(
 )
 
 
+#: What happened is told with a laugh, not made up.
+_HAPPENED = pattern_of(r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|yesterday|last (?:week|month|year|night))\b|刚|昨|去年|前[天年]|当年|上[次周个]|那天")
 #: So few characters beside a laugh say nothing.
 _HARDLY_A_WORD = 3
 #: How much, not what somebody wants: "it hurts so much I want to scream", 难受得想哭.
@@ -126,7 +128,7 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     following = following.casefold()
     laughs = _LAUGHS.search(following) or _JOKED.search(following)
     only_laughs = laughs is not None and len(following) - len(laughs[0]) < _HARDLY_A_WORD
-    if only_laughs or _JOKED.search(sentence) or _LAUGHS.search(sentence):
+    if _JOKED.search(sentence) or ((only_laughs or _LAUGHS.search(sentence)) and not _HAPPENED.search(sentence)):
         return "joked"
     if _SUPPOSED.search(sentence):
         return "supposed"

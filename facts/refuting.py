@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
@@ -474,6 +474,8 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
     whole = " ".join(sentences).casefold()
     given = find_numbers(_COUNTED.sub(" ", whole)) | derived_numbers(whole, find_numbers(whole))
     bare = {int(each) for each in given if each.isdecimal()}
+    values = sorted(bare.union(*said.values()))
+    bare |= {more - less for less, more in combinations(values, 2)}  # "14 of 16 done": two are left
     return any(not numbers & bare for numbers in others)
 
 
