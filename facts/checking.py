@@ -20,7 +20,7 @@ from domain.patterns import Guarded, pattern_of
 from domain.records import Message
 from facts.ages import birth_years, dated_age
 from facts.by_hand import attribute_words
-from facts.cues import asks_openly, ends_or_denies, is_denial, is_question
+from facts.cues import asks_openly, ends_or_denies, is_denial, is_hedged, is_question
 from facts.doers import Doing, names_in_talk
 from facts.drafts import FactDraft, NoteDraft, QuoteDraft
 from facts.evidence import (
@@ -476,7 +476,8 @@ class _Checking:
         best = best_sentences(wanted, own) or best_sentences(wanted, (), parts) or best
         if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):
             return "", "stated"
-        return "", weakest_stance(wanted, best, of_companion=of_companion, denied=is_denial(claim.text))
+        said_so = weakest_stance(wanted, best, of_companion=of_companion, denied=is_denial(claim.text))
+        return "", "stated" if said_so == "supposed" and is_hedged(claim.text) else said_so
 
     def _find_doubt(self, claim: _Claim, evidence: Sequence[Sentence], sources: Sequence[Source]) -> str:
         """Whether it is still ahead, was put right, or is done by somebody else; "" if no rule knows."""
