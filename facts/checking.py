@@ -704,7 +704,9 @@ def _is_answered(source: Source, sources: Sequence[Source]) -> bool:
 
 def _names_of(claim: _Claim) -> Iterator[str]:
     """Every name that a claim asserts, in either script; a "Street" or "Dr" may have been said as "st" or "doctor"."""
-    yield from (name for name in names_in(claim.text) if name.rstrip(".") not in _OF_A_NAME)
+    yield from (
+        name for name in names_in(claim.text) if name.rstrip(".") not in _OF_A_NAME and f"叫{name}" not in claim.text
+    )
     if claim.draft is None:
         return
     yield from latin_names(claim.value) if " " in claim.value or unspaced_length(claim.value) else ()

@@ -614,7 +614,7 @@ class SpokenWindow:
         return frozenset(
             one.place
             for one, after in pairwise(self._sources)
-            if after.spoken_by_person and not after.denies and any(map(asks_openly, one.questions))
+            if after.spoken_by_person and not after.denies and one.questions
         )
 
     def is_like_a_word(self, name: str, similarity: float) -> bool:
@@ -800,6 +800,10 @@ def is_reversed(
         for sentence in tops
         for terms, denied in sentence.clauses_taken_back
     ]
+    clauses = [each for sentence in tops for each in sentence.clauses_taken_back]
+    kept, gone = (frozenset().union(*(terms for terms, denied in clauses if bool(denied) == way)) for way in (False, True))
+    if len(wanted & kept - gone) > 1:
+        return False  # "I do not charge her mother for the lesson; she does my accounts"
     most = max((score for score, _ in scored), default=0)
     return (
         most >= len(wanted) * (_ENOUGH if statement.isascii() else _ENOUGH_HAN)
