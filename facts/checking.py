@@ -37,7 +37,7 @@ from facts.evidence import (
     weakest_stance,
 )
 from facts.figures import Figures, correct_figures, wrong_figure
-from facts.refuting import Around, find_fault, find_refusal, governing_clause, is_still_ahead, mentions_kin
+from facts.refuting import Around, find_fault, find_refusal, governing_clause, is_already_done, is_still_ahead, mentions_kin
 from facts.restating import as_corrected_name, is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
@@ -486,6 +486,11 @@ class _Checking:
             begins = claim.draft.start if claim.draft else ""
             if is_still_ahead(claim.text, evidence, words, ahead=begins[: len(said)] > said[: len(begins)]):
                 return "not yet"
+        own = [quote.words for quote in claim.quotes if quote.role == "user"]
+        if claim.stance == "planned" and is_already_done(
+            claim.text, [each.text for each in evidence], own, sources[-1].said
+        ):
+            return "polarity"
         if self._around.takes_back(claim.text, words):
             return "taken back"
         if claim.draft is None or any(source.message.speaker for source in sources):

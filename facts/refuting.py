@@ -17,7 +17,7 @@ from itertools import combinations, pairwise
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
 from facts.cues import is_denial
-from facts.evidence import Sentence, telling_terms
+from facts.evidence import Sentence, TextFigures, telling_terms
 from language.calendar import MONTH_NAMES
 from language.numbers import ENGLISH_COUNT, ORDINAL, asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
 from language.relations import kin_words
@@ -392,6 +392,19 @@ def is_still_ahead(statement: str, evidence: Sequence[Sentence], quoted: Sequenc
     clauses = [_plain(_whole_clause(statement, each.text, quoted)) for each in evidence]
     done = any(map(_PARTLY_DONE.search, (*clauses, *map(_plain, quoted))))
     return not done and (ahead or (bool(clauses) and all(map(_STILL_AHEAD.search, clauses))))
+
+
+#: What says by itself that something is over.
+_IS_OVER = pattern_of(r"\b(?:already|yesterday|last (?:week|month|year|night))\b|已经|昨|上个?[周月礼]|去年")
+_PLANS = pattern_of(r"\b(?:going to|will|plans? to|intends? to|(?:is|are) to)\b|打算|计划|准备|[将要会](?=[^，。])")
+
+
+def is_already_done(statement: str, sentences: Sequence[str], quoted: Sequence[str], said: date) -> bool:
+    """Whether a statement plans what the quoted words tell as done, with no day after ``said`` around them."""
+    if not quoted or not _PLANS.search(statement) or not all(_IS_OVER.search(_plain(each)) for each in quoted):
+        return False
+    days = (day for each in sentences for day in TextFigures(each, said).days)
+    return not any(_STILL_AHEAD.search(_plain(each)) for each in sentences) and all(day.last <= said for day in days)
 
 
 _NUMBER = (
