@@ -19,7 +19,15 @@ from domain.patterns import Guarded, pattern_of
 from facts.cues import is_denial
 from facts.evidence import Sentence, TextFigures, telling_terms
 from language.calendar import MONTH_NAMES
-from language.numbers import ENGLISH_COUNT, ORDINAL, asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
+from language.numbers import (
+    ENGLISH_COUNT,
+    ORDINAL,
+    asserted_numbers,
+    derived_numbers,
+    find_numbers,
+    may_mention,
+    parse_number,
+)
 from language.relations import kin_words
 from language.sentences import split_clauses, split_sentences
 from language.times import read_times, without_times
@@ -152,7 +160,9 @@ class Around:
         stated = find_numbers(statement)
         found = [(self.plain.find(words), len(words)) for words in map(_plain, quoted)]
         return any(
-            wrong <= stated and right.isdisjoint(stated) and any(0 <= at - start < length for start, length in found if start >= 0)
+            wrong <= stated
+            and right.isdisjoint(stated)
+            and any(0 <= at - start < length for start, length in found if start >= 0)
             for at, wrong, right in self._corrections
         )
 
@@ -512,13 +522,19 @@ def _ways(text: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
 
 
 #: What parts what two numbers are of, also where nobody set a comma: "I said 2800 and he laughed".
-_BETWEEN = pattern_of(r"[,;.!?，。；！？、：:]+ ?| (?=(?:and|but|or|now|then|so|which|instead)\b)|(?<=[\u4e00-\u9fff\d]) (?=[\u4e00-\u9fff])")
+_BETWEEN = pattern_of(
+    r"[,;.!?，。；！？、：:]+ ?| (?=(?:and|but|or|now|then|so|which|instead)\b)|(?<=[\u4e00-\u9fff\d]) (?=[\u4e00-\u9fff])"
+)
 #: What is counted or measured; two numbers of unlike things are not mistaken for each other.
-_MEASURE = pattern_of(r"(?<=[\d一二两三四五六七八九十百千万])(?:[层楼次吨斤平岁]|毫[克升]|公[里斤])|(?<=\d)(?: ?(?:mg|kg|km|ml|mm|cm)\b|%)")
+_MEASURE = pattern_of(
+    r"(?<=[\d一二两三四五六七八九十百千万])(?:[层楼次吨斤平岁]|毫[克升]|公[里斤])|(?<=\d)(?: ?(?:mg|kg|km|ml|mm|cm)\b|%)"
+)
 #: A written date means the same day whenever it was said.
 _ANY_DAY = date(2000, 1, 1)
 #: Terms that hold numbers and units are of any number.
-_OF_NUMBERS = pattern_of(r"\d|[一二两三四五六七八九十百千万]|[元块岁个点月日号年分]$|^(?:euro|pound|dollar|hour|month|minute|week|day|year|night|kilo)s?$")
+_OF_NUMBERS = pattern_of(
+    r"\d|[一二两三四五六七八九十百千万]|[元块岁个点月日号年分次]$|公[里斤]|毫[克升]|^(?:euro|pound|dollar|hour|month|minute|week|day|year|night|kilo)s?$"
+)
 
 
 def _is_number_of_another(statement: str, quoted: Sequence[str]) -> bool:
