@@ -674,7 +674,7 @@ def test_words_as_people_type_them_say_what_follows_from_them(said: str, quoted:
         ("if I'm honest the knee is worse", "the knee is worse", "Mara's knee is worse.", ""),
         ("dad's flat is sold bc he couldn't do the stairs", "dad's flat is sold", "Mara's dad's flat is sold.", ""),
         # a correction of another number, and a no beside what is so
-        ("no no, the fall was in 2017. I take 10 mg twice a day", "I take 10 mg twice a day", "Mara takes 10 mg twice a day.", ""),
+        ("I bought 12 lamps, no wait, 13. I take 12 mg a day", "I take 12 mg a day", "Mara takes 12 mg a day.", ""),
         ("I do not charge her for the lesson; she does my tax return instead", "I do not charge her for the lesson; she does my tax return instead",
          "Mara's pupil does her tax return for the lesson.", ""),
         # figures in other words
