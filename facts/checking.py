@@ -210,7 +210,7 @@ class _Checking:
     def _as_corrected_name(self, draft: FactDraft) -> FactDraft:
         """A draft as the name that the person's own words correct, whatever else a model says of who that is."""
         named = (part for one in (draft.value, draft.subject) for part in (one, *_BESIDE.split(one), *latin_names(one)))
-        given = {one.strip() for one in named} - self._own
+        given = (name for one in named if (name := one.strip()) not in self._own)
         said = self._window.find_named(draft.messages)
         sentences = [
             one.text for each in said if each.spoken_by_person and not each.message.speaker for one in each.sentences
@@ -424,7 +424,10 @@ class _Checking:
 
     def _figures_in(self, text: str, said: date, ahead: bool = False) -> TextFigures:
         """The figures of a text, computed once."""
-        return self._texts.setdefault((text, said, ahead), TextFigures(text, said, ahead=ahead))
+        key = text, said, ahead
+        if key not in self._texts:
+            self._texts[key] = TextFigures(text, said, ahead=ahead)
+        return self._texts[key]
 
     def _judge(
         self, claim: _Claim, sources: tuple[Source, ...], answered: tuple[Source, ...], lenders: tuple[Source, ...]

@@ -410,6 +410,8 @@ class PersonaEditing:
         if (_language_of_line(text) or self._language) != self._language:
             return "language"
         open_facts = [one for one in facts if one.may_be_reworded]
+        if any(text == one.fact.restatement for one in open_facts):
+            return ""  # word for word what was verified
         text = _STANCE_MARKS.sub("", text) if text.endswith((")", "）")) else text
         figures = Figures((*_figures_of(open_facts), *(TextFigures(old, self._grounds.today) for old in olds)))
         if wrong := wrong_figure(text, figures):

@@ -308,7 +308,7 @@ _IN_A_SENTENCE = pattern_of(
     r"|[a-z]['’])[a-zà-ÿ]"
     r"|^(?:I|You|He|She|It|We|They|My|Your|His|Her|Our|Their|There|This|That)\b|[我你您他她它们这了吗呢吧说很还没是被把啥谁]"
 )
-_NAME = pattern_of(r"(?<![A-Za-zÀ-ÿ0-9'’])[A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*")
+_NAME = pattern_of(r"[A-ZÀ-Þ](?<![A-Za-zÀ-ÿ0-9'’].)[A-Za-zÀ-ÿ0-9'’&-]*")
 _FIRST_WORD = pattern_of(r"(?:^|[.!?:;]\s+|[\"“(])([A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*)")
 _USED_AS_NAME = pattern_of(
     r"[\w-]+(?:['’]s?\b|, | and [A-ZÀ-Þ]| (?:is|was|has|had|will|would|can|does|did|told|said|went|came|got|met"
@@ -334,10 +334,11 @@ def latin_names(text: str) -> tuple[str, ...]:
     The first word of a sentence counts if it is used like a name: "Tom Okafor", "Mara's", "Pickle died".
     """
     first = {found.start(1) for found in _FIRST_WORD.finditer(text)}
+    possesses = "'" in text or "’" in text
     return tuple(
         word
         for found in _NAME.finditer(text)
-        if (word := _POSSESSED.sub("", found[0]).rstrip("-&")).casefold() not in _NO_NAMES
+        if (word := (_POSSESSED.sub("", found[0]) if possesses else found[0]).rstrip("-&")).casefold() not in _NO_NAMES
         and (found.start() not in first or _USED_AS_NAME.match(text, found.start()))
     )
 
