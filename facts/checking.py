@@ -600,7 +600,7 @@ class _Checking:
             ahead = basis.claim.stance in ("planned", "wished") or attribute in _HAS_DAY
             days = _days_in(statement, said)
             if not days and (ahead or read_times(statement, said)):
-                named = Figures([TextFigures(statement, said)])
+                named = Figures([self._figures_in(statement, said)])
                 of_words = self._days_of_words(basis, said)
                 days = [each for each in of_words if ahead or named.holds_day(each.first.month, each.first.day)]
             start = days[0].iso if len(days) == 1 and days[0].iso != said.isoformat() else ""

@@ -575,6 +575,11 @@ def _has_other_subject(clause: str) -> bool:
     return _OTHER_SUBJECT.match(clause) is not None
 
 
+@lru_cache(256)
+def _speaks_of_speaker(clause: str) -> bool:
+    return _FIRST_PERSON.search(clause.casefold()) is not None
+
+
 def governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
     """The clause with the subject of the one that says a statement: itself, or one before it."""
     best = _whole_clause(statement, sentence, quoted)
@@ -585,7 +590,7 @@ def governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> st
     if _HAS_SUBJECT.match(best) and not any(others):
         return best
     for clause in reversed(before):
-        if _FIRST_PERSON.search(clause.casefold()) or _has_other_subject(clause) or "我" in clause:
+        if _speaks_of_speaker(clause) or _has_other_subject(clause) or "我" in clause:
             # Where the first clause leaves the subject out it is the speaker, and perhaps of the later ones, too.
             left_out = clause != best and clause != before[0] and not before[0].isascii()
             return best if left_out and not _has_other_subject(before[0]) else clause
@@ -602,9 +607,9 @@ _FOR_THE_SPEAKER = pattern_of(
 
 def _is_of_another(statement: str, clause: str, around: Around) -> bool:
     """Whether a clause is about somebody, and a statement about the person mentions no one else."""
-    plain, stated = clause.casefold(), statement.casefold()
-    if _FIRST_PERSON.search(plain):
+    if _speaks_of_speaker(clause):
         return False
+    plain, stated = clause.casefold(), statement.casefold()
     named = _opens_with_name(clause, statement, around)
     if not (_has_other_subject(clause) or named):
         return False
