@@ -222,7 +222,7 @@ class _Checking:
     def _as_corrected_name(self, draft: FactDraft) -> FactDraft:
         """A draft as the name that the person's own words correct, whatever else a model says of who that is."""
         named = (part for one in (draft.value, draft.subject) for part in (one, *_BESIDE.split(one), *latin_names(one)))
-        given = {one.strip() for one in named} - self._own
+        given = (name for one in named if (name := one.strip()) not in self._own)
         said = self._window.find_named(draft.messages)
         sentences = [
             one.text for each in said if each.spoken_by_person and not each.message.speaker for one in each.sentences
@@ -436,7 +436,10 @@ class _Checking:
 
     def _figures_in(self, text: str, said: date, ahead: bool = False) -> TextFigures:
         """The figures of a text, computed once."""
-        return self._texts.setdefault((text, said, ahead), TextFigures(text, said, ahead=ahead))
+        key = text, said, ahead
+        if key not in self._texts:
+            self._texts[key] = TextFigures(text, said, ahead=ahead)
+        return self._texts[key]
 
     def _judge(
         self, claim: _Claim, sources: tuple[Source, ...], answered: tuple[Source, ...], lenders: tuple[Source, ...]
@@ -615,7 +618,7 @@ class _Checking:
             ahead = basis.claim.stance in ("planned", "wished") or attribute in _HAS_DAY
             days = _days_in(statement, said)
             if not days and (ahead or read_times(statement, said)):
-                named = Figures([TextFigures(statement, said)])
+                named = Figures([self._figures_in(statement, said)])
                 of_words = self._days_of_words(basis, said)
                 days = [each for each in of_words if ahead or named.holds_day(each.first.month, each.first.day)]
             start = days[0].iso if len(days) == 1 and days[0].iso != said.isoformat() else ""

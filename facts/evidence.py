@@ -947,7 +947,8 @@ def _find_barred(messages: Sequence[Message]) -> frozenset[str]:
     barred = {message.text_id for message in messages if message.hidden}
     rounds = _group_rounds(messages)
     for number, spoken in enumerate(rounds):
-        asked = detect_forget_request(own_words(spoken[0].words)) if spoken[0].role == "user" else None
+        own = own_words(spoken[0].words) if spoken[0].role == "user" else ""
+        asked = detect_forget_request(own, certain=True) if own else None
         if asked and asked.certainty == "clear":
             said = [(one[0].words, one[1].words if len(one) > 1 else "") for one in rounds[:number]]
             of = [*rounds_spoken_of(asked, said), number]

@@ -410,6 +410,8 @@ class PersonaEditing:
         if (_language_of_line(text) or self._language) != self._language:
             return "language"
         open_facts = [one for one in facts if one.may_be_reworded]
+        if any(text == one.fact.restatement for one in open_facts):
+            return ""  # word for word what was verified
         text = _STANCE_MARKS.sub("", text) if text.endswith((")", "）")) else text
         figures = Figures((*_figures_of(open_facts), *(TextFigures(old, self._grounds.today) for old in olds)))
         if wrong := wrong_figure(text, figures):
@@ -470,8 +472,8 @@ class PersonaEditing:
 
     def _make_evidence(self, text: str, operation: Operation, facts: Sequence[_Evidence]) -> LineEvidence:
         """The evidence of a line. Its day is the operation's if its facts have it, else the day that they are about."""
-        figures = Figures(_figures_of(facts))
-        dated = operation.date if operation.date and figures.bears_date(operation.date) else ""
+        given = operation.date
+        dated = given if given and Figures(_figures_of(facts)).bears_date(given) else ""
         about = max((one.fact.start[:10] for one in facts if one.fact.start), default="")
         messages = dict.fromkeys(message for one in facts for message in one.fact.messages)
         day = dated or about or max(one.fact.said for one in facts)[:10]

@@ -67,10 +67,11 @@ _ALMOST = Guarded(
     "almost|nearly|差点|险些",
     r"\b(?:almost|nearly) (?:(?:got|get|had|took|went|made|did|was|were|came|bought|gave)\b(?P<rest>[^,.;!?]*)|(?P<word>[a-z]+))|(?:差点儿?|险些)(?:没|就|要)?(?P<han>[^，。！？]{2,6})",
 )
+#: A number with what it counts; the first look is only at the letters that begin one.
 _COUNTED = pattern_of(
-    r"(?<![\w.,:])(?<!hundred and )(?<!thousand and )(?<!hundred )(?<!thousand )(?P<number>\d{1,3}(?:st|nd|rd|th)?|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
+    r"(?=[\dfstne一二两三四五六七八九十百])(?:(?<![\w.,:])(?<!hundred and )(?<!thousand and )(?<!hundred )(?<!thousand )(?P<number>\d{1,3}(?:st|nd|rd|th)?|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
     r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -](?P<noun>[a-z]{3,})"
-    r"|(?P<han>(?<![一二两三四五六七八九十百])[一二两三四五六七八九十百]{1,12}|\d{1,3})(?P<measure>[楼层级台条只个口位名间套辆本家])"
+    r"|(?P<han>(?<![一二两三四五六七八九十百])[一二两三四五六七八九十百]{1,12}|\d{1,3})(?P<measure>[楼层级台条只个口位名间套辆本家]))"
 )
 #: What follows a number without being counted by it, or is converted into another unit.
 _NO_NOUN = frozenset(
@@ -349,9 +350,10 @@ def _is_bygone(statement: str, sentence: Sentence, quoted: Sequence[str], around
 
 
 #: A number that was so before another: "down from 7.9", 原来八千二; what shows that a statement says so.
-_ONCE = pattern_of(
+_ONCE = Guarded(
+    "from|was|used to be|instead of|本来|原本|原来|起初|以前",
     r"\b(?:(?:down|up|moved) from|(?<!i )(?<!he )(?<!she )was (?:on |at |the |for )?|used to be|it was (?:gonna|going to) be|before it was|instead of) ?[£$€]?"
-    r"(?P<number>\d[\d,.]*|[a-z]+(?:[ -][a-z]+)?)|(?:本来|原本|原来|起初|以前)(?:是|要|说|讲|媒人讲|开价)?[^，。\d]{0,6}?(?P<han>\d[\d,.]*万?|[一二两三四五六七八九十百千万]+)"
+    r"(?P<number>\d[\d,.]*|[a-z]+(?:[ -][a-z]+)?)|(?:本来|原本|原来|起初|以前)(?:是|要|说|讲|媒人讲|开价)?[^，。\d]{0,6}?(?P<han>\d[\d,.]*万?|[一二两三四五六七八九十百千万]+)",
 )
 
 
@@ -360,7 +362,9 @@ def _is_bygone_number(statement: str, sentences: Sequence[str]) -> bool:
     if _OF_THE_PAST.search(statement) or not (stated := find_numbers(statement)):
         return False
     said = _plain(" ".join(sentences))
-    once = frozenset().union(*(find_numbers(each["number"] or each["han"]) for each in _ONCE.finditer(said)))
+    once = frozenset().union(*(find_numbers(each["number"] or each["han"]) for each in _ONCE.all_in(said)))
+    if stated.isdisjoint(once):
+        return False
     now = find_numbers(_ONCE.sub(" ", said))
     return bool(now) and not stated.isdisjoint(once - now) and stated.isdisjoint(now - once)
 
@@ -505,19 +509,20 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
 
 
 #: From one number to another.
-_FROM_TO = pattern_of(
-    r"(?:从|\bfrom )(?P<one>[^，。到,]{1,12}?)(?:[升降掉加减涨跌调改提]*到| (?:down |up )?to )(?P<other>[^，。,]{1,12})"
+_FROM_TO = Guarded(
+    "从|from ",
+    r"(?:从|\bfrom )(?P<one>[^，。到,]{1,12}?)(?:[升降掉加减涨跌调改提]*到| (?:down |up )?to )(?P<other>[^，。,]{1,12})",
 )
 
 
 def _is_turned_around(statement: str, sentences: Sequence[str]) -> bool:
     """Whether a statement says from where to where a number went the wrong way around."""
-    stated, said = ({*_ways(each)} for each in (statement, " ".join(sentences)))
-    return bool(stated) and bool(said) and {(other, one) for one, other in stated} <= said
+    turned = {(other, one) for one, other in _ways(statement)}
+    return bool(turned) and turned <= {*_ways(" ".join(sentences))}
 
 
 def _ways(text: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
-    found = ((find_numbers(each["one"]), find_numbers(each["other"])) for each in _FROM_TO.finditer(text.casefold()))
+    found = ((find_numbers(each["one"]), find_numbers(each["other"])) for each in _FROM_TO.all_in(text.casefold()))
     yield from (each for each in found if all(each) and each[0] != each[1])
 
 
@@ -632,6 +637,11 @@ def _has_other_subject(clause: str) -> bool:
     return _OTHER_SUBJECT.match(clause) is not None
 
 
+@lru_cache(256)
+def _speaks_of_speaker(clause: str) -> bool:
+    return _FIRST_PERSON.search(clause.casefold()) is not None
+
+
 def governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
     """The clause with the subject of the one that says a statement: itself, or one before it."""
     best = _whole_clause(statement, sentence, quoted)
@@ -642,7 +652,7 @@ def governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> st
     if _HAS_SUBJECT.match(best) and not any(others):
         return best
     for clause in reversed(before):
-        if _FIRST_PERSON.search(clause.casefold()) or _has_other_subject(clause) or "我" in clause:
+        if _speaks_of_speaker(clause) or _has_other_subject(clause) or "我" in clause:
             # Where the first clause leaves the subject out it is the speaker, and perhaps of the later ones, too.
             left_out = clause != best and clause != before[0] and not before[0].isascii()
             return best if left_out and not _has_other_subject(before[0]) else clause
@@ -659,9 +669,9 @@ _FOR_THE_SPEAKER = pattern_of(
 
 def _is_of_another(statement: str, clause: str, around: Around) -> bool:
     """Whether a clause is about somebody, and a statement about the person mentions no one else."""
-    plain, stated = clause.casefold(), statement.casefold()
-    if _FIRST_PERSON.search(plain):
+    if _speaks_of_speaker(clause):
         return False
+    plain, stated = clause.casefold(), statement.casefold()
     named = _opens_with_name(clause, statement, around)
     if not (_has_other_subject(clause) or named):
         return False

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
 from functools import lru_cache, partial
+from operator import add
 from typing import Literal, TypeVar
 
 from domain.patterns import Guarded, pattern_of
@@ -101,7 +102,8 @@ def _match_times(text: str) -> tuple[Sequence[tuple[_Rule, re.Match[str]]], str,
     if len(plain) != len(text):  # every place in it is a place in the text
         plain = "".join(one.lower()[:1] or one for one in text).replace("’", "'")
     needed = _NEEDED_IN_ASCII if plain.isascii() else _NEEDED if _LETTER.search(plain) else _NEEDED_WITHOUT_LETTERS
-    present = {part for part in needed if part in plain}
+    pieces = {*plain, *map(add, plain, plain[1:])}
+    present = {part for piece in needed.keys() & pieces for part in needed[piece] if part in plain}
     if not (present.isdisjoint(_MONTHS_SHORT) or _SHORT_MONTH.search(plain)):  # "Mara" is no March
         present.difference_update(_MONTHS_SHORT)
     found: list[tuple[_Rule, re.Match[str]]] = []
@@ -1061,8 +1063,9 @@ _RULES = (
     _rule(_ZH_UNITS, _ZH_AMOUNT, _read_duration, certain=False),
 )
 # fmt: on
-#: What the rules look for before they are tried, and which of them need it.
-_NEEDED = frozenset[str]().union(*(rule.needs | rule.also for rule in _RULES))
-_NEEDED_IN_ASCII = frozenset(filter(str.isascii, _NEEDED))
-_NEEDED_WITHOUT_LETTERS = frozenset(part for part in _NEEDED if not part.isascii() or part.isdecimal())
-_NEEDING = {part: [at for at, rule in enumerate(_RULES) if part in rule.needs] for part in _NEEDED}
+#: What the rules look for before they are tried, by its first two letters, and which of them need it.
+_PARTS_NEEDED = frozenset[str]().union(*(rule.needs | rule.also for rule in _RULES))
+_NEEDED = {part[:2]: [one for one in _PARTS_NEEDED if one[:2] == part[:2]] for part in _PARTS_NEEDED}
+_NEEDED_IN_ASCII = {piece: parts for piece, parts in _NEEDED.items() if piece.isascii()}
+_NEEDED_WITHOUT_LETTERS = {piece: parts for piece, parts in _NEEDED.items() if not piece.isascii() or piece.isdecimal()}
+_NEEDING = {part: [at for at, rule in enumerate(_RULES) if part in rule.needs] for part in _PARTS_NEEDED}

@@ -243,6 +243,22 @@ def test_a_line_adds_nothing_to_what_its_fact_says(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Immy came 4th in the 200 fly on 2 May 2026, in a personal best of 2:31.8.",
+        "陈默打算给乐乐报四千六一学期的奥数班。",
+        "阿哲的姊姊分了一半芒果給阿哲。",
+    ],
+)
+def test_a_line_may_say_word_for_word_what_its_fact_says(text: str) -> None:
+    language: Language = "en" if text.isascii() else "zh"
+    names = MARA if language == "en" else CHEN
+    assert added(text, fact("own", text), language=language, names=names) == (text, [])
+    # The same words of a fact that the line does not name are nothing to rest on.
+    assert added(text, TOM, language=language, names=names)[0] != text
+
+
+@pytest.mark.parametrize(
     ("text", "fits"),
     [
         ("Tom lives in Oslo, Mara lives in Lyon.", True),
