@@ -188,7 +188,9 @@ class PersonaUpdate:
     def _ask(
         self, task: PersonaTask, editing: PersonaEditing, language: Language, cancel: CancelToken, names: Names
     ) -> Generator[Notice, None, tuple[Refusal, ...]]:
-        """Ask for operations and apply them. Returns those that were refused, all if a second reply is unreadable."""
+        """Ask for operations and apply them. Returns as many as were not applied, also where a second reply leaves out
+        some that were refused, or is unreadable.
+        """
         reply = self._llm.update_persona(task, language, cancel, names)
         cancel.check()
         found = read_operations(reply)
@@ -203,7 +205,7 @@ class PersonaUpdate:
             task.persona, len(found.operations), dict(found.rejected),
             [f"{one.operation.deed} {list(one.operation.lines)}: {one.reason}" for one in refused],
         )  # fmt: skip
-        return tuple(one for one in refused if not one.needless)
+        return (*refused, *task.refused[len(found.operations) :])
 
     def _find_grounds(self, current: PersonaDraft, material: Material, names: Names) -> Grounds:
         """What the lines may become: what the session's facts concern, and what is past."""
