@@ -141,10 +141,16 @@ def _in_named_months(one: TimeExpression, months: Iterable[str], reference: date
 
 
 def _join_weekdays(plain: str, found: Sequence[TimeExpression]) -> list[TimeExpression]:
-    """The expressions with a weekday beside a day that may be one as that day: "Wed the 14th" is the 14th."""
+    """The expressions with a weekday beside a day that may be one as that day: "Wed the 14th" is the 14th.
+
+    A weekday or a day of the month beside a range is that day of it: "in three weeks, on the Saturday".
+    """
     joined: list[TimeExpression] = []
     for one in found:
         before = joined[-1] if joined else one
+        if before is not one and (inside := _day_within(plain, before, one)):
+            joined[-1] = inside
+            continue
         weekday, day = (before, one) if before.kind == "weekday" else (one, before)
         agree: tuple[TimeRange, ...] = ()
         if weekday.kind == "weekday" and not weekday.recurrence and day.kind in ("date", "day", "day of month"):
@@ -156,6 +162,29 @@ def _join_weekdays(plain: str, found: Sequence[TimeExpression]) -> list[TimeExpr
         else:
             joined.append(one)
     return joined
+
+
+def _day_within(plain: str, first: TimeExpression, second: TimeExpression) -> TimeExpression | None:
+    """Two expressions as the day of a range that they name together; None if they name none, or several."""
+    whole, day = (first, second) if second.kind in ("weekday", "day of month") else (second, first)
+    if day.kind not in ("weekday", "day of month") or day.recurrence or whole.kind not in ("relative", "ago"):
+        return None
+    between = plain[first.end : second.start]
+    if not whole.meant or not (_ON_ITS if day is second else _OF_THE).fullmatch(between):
+        return None
+    named, days = day.possible[0].first, [whole.meant.first + timedelta(at) for at in range(min(whole.meant.days, 62))]
+    if day.kind == "weekday":
+        most = 9  # of "in three weeks", the day that is nearest to it
+        days = [one for one in days if one.weekday() == named.weekday()] if whole.meant.days <= most else []
+        middle = whole.meant.first + (whole.meant.last - whole.meant.first) / 2
+        days = sorted(days, key=lambda one: abs(one - middle))[:1]
+    else:
+        days = [one for one in days if one.day == named.day]
+    if len(days) != 1 or whole.meant.days == 1:
+        return None
+    meant = _one_day(days[0])
+    hours = day.hours or whole.hours
+    return replace(whole, start=first.start, end=second.end, meant=meant, possible=(meant,), hours=hours)
 
 
 def read_ranges(text: str, reference: date) -> tuple[TimeRange, ...]:
@@ -763,7 +792,7 @@ def _hours_of(match: re.Match[str]) -> tuple[time, time] | None:
         return at, at
     hour = parse_number(_group(match, "h1", "h2", "h3", "h4", "h5"))
     minutes = _group(match, "m1", "m2", "m5")
-    minute = _MINUTES[minutes] if minutes in _MINUTES else parse_number(minutes.rstrip("分")) or 0
+    minute = _MINUTES[minutes] if minutes in _MINUTES else parse_number(minutes.rstrip("分").lstrip("零〇")) or 0
     if hour is None or hour > 24 or minute > 59:
         return None
     part = _group(match, "mark", "zh_part").replace(".", "")
@@ -900,14 +929,23 @@ _TO = re.compile(r"\s*(?:to|till|until|through|thru|-|–|—|~|～|到|至)(?: 
 _AND = re.compile(r"\s*(?:and|和|与)\s*")
 _BESIDE = re.compile(r"[\s,，(（]*(?:the )?")
 _BETWEEN = pattern_of(r"\bbetween\b|之间", re.IGNORECASE)
+#: Between a range and the day of it that is named behind it, or before it.
+_ON_ITS = pattern_of(r"[ ,，]*(?:(?:on|for) )?(?:the )?|[ ，]*的[那这个]*")
+_OF_THE = pattern_of(r" (?:of )?|的")
 _BETWEEN_CLOCK = pattern_of(r"[ ,，的]*(?:at|on|by|around|about|from)?(?: the)?\s*")
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+#: What follows 十分 where it is ten minutes; before most other words it means "very" (这三点十分重要).
+_AFTER_TEN = (
+    r"(?:$|(?=[\W_]|左右|整|[我你他她它咱]|就|才|以?[前后](?![卫沿悔怕])|之[前后]|起(?![劲眼])|出(?![色众名彩])|到(?!位)"
+    r"|见(?![外效])|去|来(?![劲气])|上[课班车学床]|下[课班车]|开[会车始门]|走(?![心俏红])|睡|醒(?!目)|响(?!亮)|集合|吃[早午晚饭药]"
+    r"|回[家来去到]|的[火飞闹车会高地班航动课]|在(?![理意乎行])))"
+)
 _CLOCK = Guarded(
     ":|am|pm|a.m|p.m|noon|midday|midnight|o'clock| past |quarter to |five to |ten to |twenty to |点|點|时",
     rf"(?<![a-z\d:.])(?:(?P<beyond>half past|(?:a )?quarter (?:past|to)|(?<!from )(?:five|ten|twenty(?:[ -]five)?) (?:past|to)) (?P<h3>{_HOUR})(?! (?:years?|o'clock|days|weeks|months|hours|minutes)\b)|(?P<h1>\d{{1,2}})(?:[:.](?P<m1>\d\d))? ?(?P<mark>[ap]\.?m\b\.?)"
     rf"|(?P<h2>\d{{1,2}}):(?P<m2>\d\d)(?!:?\d)|(?P<h4>{_HOUR}) o'clock|(?P<word>noon|midday|midnight))"
-    rf"|(?:(?P<zh_part>{_ZH_PARTS})|(?<=\x00)(?!一[点點](?![钟半整刻三\d]))|(?=[\d{_HAN}两]{{1,3}}[点點](?:钟|半|整|[一三]刻|[一二三四五]十[一二三四五六七八九]?分?(?![{_HAN}\d个])|[0-5]\d分?(?!\d))))"
-    rf"(?P<h5>\d{{1,2}}|[{_HAN}两]{{1,3}})[点點时](?:钟)?(?P<m5>半|一刻|三刻|整|\d{{1,2}}分?|[{_HAN}]{{1,3}}分?)?",
+    rf"|(?:(?P<zh_part>{_ZH_PARTS})|(?<=\x00)(?!一[点點](?![钟半整刻三\d]))|(?=[\d{_HAN}两]{{1,3}}[点點](?:钟|半|整|[一三]刻|[一二三四五]十[一二三四五六七八九]?分?(?![{_HAN}\d个])|[零〇][一二三四五六七八九]分?(?![{_HAN}\d个])|十[一二三四五六七八九]分(?!钟)|十分(?!钟){_AFTER_TEN}|[0-5]\d分?(?!\d))))"
+    rf"(?P<h5>\d{{1,2}}|[{_HAN}两]{{1,3}})[点點时](?:钟)?(?P<m5>半|一刻|三刻|整|\d{{1,2}}分?|[零〇]?[{_HAN}]{{1,3}}分?)?",
 )
 _LUNAR_MONTH = r"[正一二三四五六七八九十冬腊]{1,2}月"
 #: A day that is, or may be, of the lunar calendar: it is only repeated, never converted.

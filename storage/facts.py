@@ -563,6 +563,11 @@ class Notes:
         """The notes of all sessions, in the order in which they were learned."""
         return self._read_notes(f"{_NOTE} ORDER BY n.seq")
 
+    def times(self, numbers: Sequence[int]) -> dict[int, str]:
+        """When what each of these notes says was said, by number."""
+        query = f"SELECT seq, timestamp FROM note WHERE seq IN {EACH}"
+        return {row[0]: row[1] for row in self.database.run(query, list(numbers))} if numbers else {}
+
     def of_messages(self, text_ids: Sequence[str]) -> list[Note]:
         """The notes that rest on any of these messages."""
         resting = (
