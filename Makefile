@@ -60,7 +60,7 @@ check: .venv/.ready-dev
 	@$(BIN)/python -m mypy --strict
 
 torture: .venv/.ready-dev
-	@COLD_START=1 FIRST_STARTS=80 TOGETHER_KILLS=24 PEOPLE=40 SERVERS_KILLED=2 SECONDS_BETWEEN=8 \
+	@FIRST_STARTS=80 TOGETHER_KILLS=24 PEOPLE=40 SERVERS_KILLED=2 SECONDS_BETWEEN=8 \
 	  $(BIN)/python -m tests.torture $(ARGS)
 
 mutate: .venv/.ready-dev

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from importers import json_stream
 from importers.export_files import DecodedText
 from importers.json_stream import CHUNK, DEEPEST, CutOff, JsonError, JsonStream, TooLong, decode_deep, enter_path
 
@@ -85,11 +86,12 @@ def test_a_deep_value_may_be_cut_anywhere_by_what_is_read_at_once():
         assert [read.read_value() for _ in read.iterate_items()][1:] == [1], pad
 
 
-@pytest.mark.parametrize("opens", ["[", '{"a":', '[{"a":'])
-def test_what_is_deeper_than_any_talk_is_refused_as_soon_as_that_is_seen(opens):
-    text = opens * (DEEPEST * 2)
+@pytest.mark.parametrize(("opens", "deepest"), [("[", DEEPEST), ('{"a":', DEEPEST // 10), ('[{"a":', DEEPEST // 10)])
+def test_what_is_deeper_than_any_talk_is_refused_as_soon_as_that_is_seen(opens, deepest, monkeypatch):
+    monkeypatch.setattr(json_stream, "DEEPEST", deepest)
+    text = opens * (deepest * 2)
     for act in (JsonStream.read_value, JsonStream.skip_value):
-        read = JsonStream(io.StringIO(text), CHUNK, longest=len(text))
+        read = JsonStream(io.StringIO(text), CHUNK // 10, longest=len(text))
         with pytest.raises(JsonError, match="too deep"):
             act(read)
         assert read.read_so_far < len(text)

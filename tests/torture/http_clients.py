@@ -224,6 +224,7 @@ SCENE = Scene(
     play=play_noted,
     contents=lambda folder: None,
     judge=lambda folder, before, wanted: judge(folder),
+    alone=False,  # what was answered is noted beside the folder
 )
 
 

@@ -3,28 +3,36 @@
 After each kill the folder is opened again, and what was promised is checked; what can go on (a fold, a ``/save``, an
 erasure) goes on and must end as the undisturbed scene did, row by row.
 
+A kill leaves what lies in the folder at that moment and nothing else. So a scene is played once, its folder is copied
+before each of its writes, and each state is judged once: as long as a transaction is not committed, what a kill leaves
+is the same to the byte, once SQLite has rolled it back. At some of the points, with ``EVERY=1`` at all of them, a
+process is really killed, since only that shows that it leaves no more than the copy does.
+
 python -m tests.torture.kills SCENE FIRST STRIDE      some kill points of a scene, told as JSON
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import os
 import pickle
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from storage import erasure
 from tests.support.warm import OF_PYTHON, Piped
 from tests.torture import judging, scene, stops
 
@@ -36,6 +44,10 @@ _TOLD = "told: "
 _AS_MODULE = "import runpy, sys; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 #: Bytes that a few copies of a small memory need.
 _ROOM = 40_000_000
+#: At every so-manieth point a process is really killed.
+_REALLY = 16
+#: A thread that was let go writes once more at the most: a copy that it disturbed is made again.
+_COPIES = 5
 NO_STRACE = "strace is not installed"
 
 
@@ -54,6 +66,7 @@ class Scene:
     """What is played on a folder that was prepared, and what is judged after a kill.
 
     ``contents`` is what lies there; ``judge`` is given that of before, and that of an end that nothing disturbed.
+    ``alone``: what lies in the folder is all that is judged, so that a copy of it can be.
     """
 
     name: str
@@ -61,6 +74,7 @@ class Scene:
     play: Callable[[Path], object]
     contents: Callable[[Path], Any]
     judge: Callable[[Path, Any, Any], Iterable[str]]
+    alone: bool = True
 
 
 def every_point(name: str, first: int = 1, stride: int = 1, module: str = "tests.torture.kills") -> Tried:
@@ -142,20 +156,97 @@ def _some_points(played: Scene, first: int, stride: int) -> Tried:
         before = run_apart(partial(played.contents, base))
         _load(run_apart(partial(_used, played, shutil.copytree(base, folder), before, wanted)))
         shutil.rmtree(folder)
-        for point in range(first, _MOST, stride):
+        judged = partial(_judged, played, before=before, wanted=wanted)
+        really = int(os.environ.get("EVERY", _REALLY)) if played.alone else 1
+        for point in range(first, _MOST if really == 1 else whole.calls, stride * really):
             shutil.copytree(base, folder)
             ended = stops.run(partial(played.play, folder), point, folder)
             if ended.fault:
                 tried.violations.append(f"{name} at {point}: the scene {ended.fault}")
             elif ended.at:
                 tried.points += 1
-                found = run_apart(partial(_judged, played, folder, before, wanted))
-                tried.violations += [f"{name} at {ended.at} {point}: {what}" for what in found]
+                tried.violations += [f"{name} at {ended.at} {point}: {what}" for what in _apart(judged, folder)]
             shutil.rmtree(folder)
             if not ended.at:
-                return tried
-    tried.violations.append(f"{name} was still writing after {_MOST} calls")
+                break
+        else:
+            if really == 1:
+                tried.violations.append(f"{name} was still writing after {_MOST} calls")
+        if really > 1:
+            shutil.copytree(base, folder)
+            states = States(folder, Path(where, "states"), first, stride)
+            if fault := stops.run(partial(played.play, folder), 0, folder, states.look).fault:
+                tried.violations.append(f"{name}, copied before its writes, {fault}")
+            tried.points = states.points
+            for state, at in states.found.values():
+                tried.violations += [f"{name} before {at}: {what}" for what in _apart(judged, state)]
+                shutil.rmtree(state)
     return tried
+
+
+class States:
+    """What a kill would leave before every ``stride``-th write, from the ``first`` on; each state once."""
+
+    def __init__(self, folder: Path, where: Path, first: int, stride: int) -> None:
+        self._folder, self._where, self._first, self._stride = folder, where, first, stride
+        self.points = 0
+        #: A copy of each state, and the first write before which it was found.
+        self.found: dict[bytes, tuple[Path, str]] = {}
+
+    def look(self, number: int, call: str) -> None:
+        """Copy the folder, unless it is as it was at another point."""
+        if number < self._first or (number - self._first) % self._stride:
+            return
+        self.points += 1
+        copy = self._where / str(len(self.found))
+        for again in range(_COPIES, 0, -1):
+            try:
+                shutil.copytree(self._folder, copy)
+                break
+            except OSError:
+                if again == 1:
+                    raise
+                shutil.rmtree(copy)
+        state = fingerprint(copy)
+        if state in self.found:
+            shutil.rmtree(copy)
+        else:
+            self.found[state] = copy, f"{call} {number}"
+
+
+def fingerprint(folder: Path) -> bytes:
+    """What lies in a folder, once a transaction that was not committed is rolled back.
+
+    Of a log that counts which file of it holds what is to be erased: nothing else of it is judged.
+    """
+    found = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        data = path.read_bytes() if path.is_file() else b""
+        if path.suffix == ".log":
+            data = b" ".join(needle for needle in erasure.forms(scene.MARKER).values() if needle in data)
+        elif path.name == "memory.db-journal":
+            data = b""
+        elif path.name == "memory.db":
+            data = _rolled_back(path)
+        found.update(f"{path.relative_to(folder)} {path.stat().st_mode} {len(data)} ".encode() + data)
+    return found.digest()
+
+
+def _rolled_back(database: Path) -> bytes:
+    journal = database.with_name(f"{database.name}-journal")
+    if not journal.exists() or not journal.stat().st_size:
+        return database.read_bytes()
+    with tempfile.TemporaryDirectory(dir=database.parent.parent.parent) as where:
+        for path in (database, journal):
+            shutil.copy(path, where)
+        copy = Path(where, database.name)
+        with closing(sqlite3.connect(copy)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return copy.read_bytes()
+
+
+def _apart(judged: Callable[[Path], list[str]], folder: Path) -> list[str]:
+    return list(run_apart(partial(judged, folder)))
 
 
 def _judged(played: Scene, folder: Path, before: Any, wanted: Any) -> list[str]:

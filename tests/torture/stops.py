@@ -131,15 +131,18 @@ def why_not() -> str:
     return f"no process may be traced here ({ended.fault})" if ended.fault else ""
 
 
-def run(play: Callable[[], object], point: int, below: Path) -> Ended:
+def run(
+    play: Callable[[], object], point: int, below: Path, look: Callable[[int, str], object] = lambda number, call: None
+) -> Ended:
     """Play something in a process of its own and kill it before its write number ``point``; with 0 let it end.
 
-    Only files below the folder count. This process must have no other threads.
+    Only files below the folder count. This process must have no other threads. ``look`` is called before each write,
+    with its number and its name, while the thread that would make it waits.
     """
     child = os.fork()
     if not child:
         _be_traced(play)
-    return _watch(child, point, str(below.resolve()))
+    return _watch(child, point, str(below.resolve()), look)
 
 
 def _be_traced(play: Callable[[], object]) -> None:
@@ -161,7 +164,7 @@ def _be_traced(play: Callable[[], object]) -> None:
         os._exit(code)
 
 
-def _watch(child: int, point: int, below: str) -> Ended:
+def _watch(child: int, point: int, below: str, look: Callable[[int, str], object]) -> Ended:
     """Let it run from stop to stop, and kill it when its number has come."""
     names, libc = _names(), _libc()
     count, at, made = 0, "", list[str]()
@@ -184,6 +187,7 @@ def _watch(child: int, point: int, below: str) -> Ended:
                 at = call.partition(" ")[0]
                 os.killpg(child, signal.SIGKILL)
                 continue
+            look(count, call)
         # A new thread begins with a stop of its own; any other signal is meant for the process.
         libc.ptrace(_CONT, thread, 0, 0 if number in (signal.SIGTRAP, signal.SIGSTOP) else number)
     _reap(child)

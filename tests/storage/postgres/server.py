@@ -9,6 +9,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ from storage.postgres.setup import initialise
 
 #: PostgreSQL refuses to run as root.
 _INSTEAD_OF_ROOT = "nobody"
+#: Seconds after which nothing of a run uses its server any more: a run that was killed removed nothing.
+_STALE = 3 * 3_600
+#: What else than its socket lies in the folder of a server; another folder of that name is not ours.
+_PARTS = {"data", "log"}
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,7 @@ class Cluster:
 @contextmanager
 def running_cluster() -> Iterator[Cluster]:
     """A server that was started, empty. It is stopped and removed at the end."""
+    remove_stale(Path(tempfile.gettempdir()))
     cluster = Cluster(Path(tempfile.mkdtemp(prefix="pg-")))  # short: the name of a socket has at most 107 bytes
     try:
         cluster.create()
@@ -80,6 +86,15 @@ def running_cluster() -> Iterator[Cluster]:
     finally:
         with suppress(FileNotFoundError):
             shutil.rmtree(cluster.folder)
+
+
+def remove_stale(where: Path) -> None:
+    """Remove servers of runs that were killed; one that is still running ends when it finds its files gone."""
+    for folder in where.glob("pg-*"):
+        with suppress(OSError):
+            others = {name for name in os.listdir(folder) if not name.startswith(".s.PGSQL")} - _PARTS
+            if not others and time.time() - folder.stat().st_mtime > _STALE:
+                shutil.rmtree(folder)
 
 
 @contextmanager

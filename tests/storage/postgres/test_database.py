@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -28,7 +30,7 @@ from storage.postgres.vectors import PostgresVectors
 from tests.contract.stores import QUIET, Store, Teller, at, postgres, sqlite
 from tests.contract.test_knowing import HOME, learn
 from tests.recall.test_retriever import Vectors
-from tests.storage.postgres.server import shared_server
+from tests.storage.postgres.server import remove_stale, shared_server
 
 
 @pytest.fixture
@@ -333,3 +335,11 @@ def test_a_recall_takes_one_trip_the_first_one_two_and_finds_what_it_finds_in_a_
     assert [one.facts for one in found] == [found[0].facts] * 3
     assert len(in_file) > 1
     assert any(marks for _, marks in in_file) is facts
+
+
+def test_a_server_of_a_run_that_was_killed_is_removed_once_it_is_old(tmp_path: Path) -> None:
+    for name, part, age in (("pg-old", "data", 14_400), ("pg-new", "data", 60), ("pg-other", "letters", 14_400)):
+        (tmp_path / name / part).mkdir(parents=True)
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    remove_stale(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"pg-new", "pg-other"}
