@@ -582,8 +582,7 @@ class SpokenWindow:
     def find_named(self, handles: Iterable[int]) -> tuple[Source, ...]:
         """The messages of the window with these numbers, in order."""
         size = len(self._sources) - self._first
-        places = sorted({handle for handle in handles if 0 < handle <= size})
-        return tuple(self._sources[self._first + place - 1] for place in places)
+        return tuple([self._sources[self._first + place - 1] for place in sorted({*handles}) if 0 < place <= size])
 
     def find_bearing(self, sources: Sequence[Source], of_companion: bool, subject: str = "") -> tuple[Source, ...]:
         """The messages among these that count as evidence, with those their speaker agreed to.
