@@ -95,7 +95,7 @@ class Companion:
 
     def read_persona(self, persona: Persona) -> str:
         """A persona as a model or a program sees it: with annotations of lines that have changed."""
-        return annotated_persona(self.memory.personas.read(persona), self.memory.persona_annotations(persona))
+        return annotated_persona(*self.memory.shown_persona(persona))
 
     def start_maintenance(self) -> None:
         """Do in the background what is due."""

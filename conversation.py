@@ -220,7 +220,8 @@ class TurnSteps:
         if request.ranking == "client_notes":
             from jobs.client_memories import recall_client_notes
 
-            return Recollection(notes=tuple(recall_client_notes(self.memory, self.llm, request.text)))
+            notes = recall_client_notes(self.memory, self.llm, request.text)
+            return Recollection(notes=tuple(self.memory.shown.client_notes(notes)))
         from recall.questions import build_queries, wants_plan
 
         said = [without_quotations(words) for _, words in request.before[-_RECENT - 1 :]]
@@ -262,8 +263,8 @@ class TurnSteps:
         person = self.settings.user_name or names.person_called
         layers = Layers(
             request.text, now, language,
-            self_image=self.annotated_persona("self", memory.personas.read("self")),
-            user_image=self.annotated_persona("user", user_image),
+            self_image=annotated_persona(*memory.shown_persona("self")),
+            user_image=annotated_persona(*memory.shown_persona("user")),
             recalled=recollection,
             examples=tuple(memory.voice.examples(voice, model, request.text)),
             said_before=tuple(one.believed for one in memory.facts.with_ids(voice.contradicted)),
@@ -277,7 +278,7 @@ class TurnSteps:
                 layers = replace(layers, self_image="", user_image="", examples=(), said_before=())
                 layers = replace(layers, instruction=request.chat.instruction)
             return replace(layers, client=messages)
-        summary = memory.summaries.of(request.session_id)
+        summary = memory.shown.summary(request.session_id)
         templates = TEMPLATES[language]
         return replace(
             layers,
@@ -288,10 +289,6 @@ class TurnSteps:
             ),
             last_spoken=memory.previous_round_end(request.session_id, request.rounds, now, LARGE_GAP),
         )
-
-    def annotated_persona(self, persona: Persona, text: str) -> str:
-        """The text of a persona as a model is shown it: with what became of what its lines say."""
-        return annotated_persona(text, self.memory.persona_annotations(persona)) if text else ""
 
     def _said_last(self, session_id: str) -> list[str]:
         """What the person said last in the session before this one."""
@@ -577,7 +574,7 @@ class Conversation:
 
     def persona(self, persona: Persona) -> str:
         """A persona as a model is shown it: with what became of what its lines say."""
-        return self.steps.annotated_persona(persona, self.memory.personas.read(persona))
+        return annotated_persona(*self.memory.shown_persona(persona))
 
     def _store(self, prepared: PreparedTurn, reply: Reply) -> StoredTurn:
         """Store the round; while nothing is written it is only kept in mind."""

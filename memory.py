@@ -2,6 +2,7 @@
 
     memory.sessions, messages, summaries, facts, notes, personas, chapters, archive, units
                          read, changed by their own rules
+    memory.shown         what the program wrote itself, under the names that were corrected since
     memory.rounds        rounds and sessions, stored and removed with everything that rests on them
     memory.imports       what other programs exported            memory.clients    what clients keep
     memory.erasure       what an erasure would take, and the erasure with its proof
@@ -170,7 +171,7 @@ class Memory:
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
             self.claims, self.epoch, self.steps = of.claims, of.epoch, of.steps
-            self.erased, self.units = of.erased, of.units
+            self.erased, self.units, self.shown = of.erased, of.units, of.shown
             self.voice = Voice(of.database)
             self.rounds = Rounds(of)
             self.clients = Clients(of)
@@ -534,10 +535,10 @@ class Memory:
         with self._of.database.write() as tx:
             self.erased.remove(tx, list(map(SaidMessage.of, messages)))
 
-    def persona_annotations(self, persona: Persona) -> dict[str, tuple[Annotation, ...]]:
-        """Annotations of persona lines whose facts are no longer current, by line."""
-        lines = self.personas.versions.line_evidence(persona)
-        return annotations_of_lines(lines, self.facts, self._clock().date().isoformat())
+    def shown_persona(self, persona: Persona) -> tuple[str, dict[str, tuple[Annotation, ...]]]:
+        """A persona as it is shown, and the annotations of lines whose facts are no longer current, by line."""
+        shown = self.shown.persona(persona)
+        return shown.text, annotations_of_lines(shown.lines, self.facts, self._clock().date().isoformat())
 
     # -- the index of vectors ------------------------------------------------------------------------------------
 

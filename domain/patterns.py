@@ -7,7 +7,7 @@ needs, which takes a tenth of the time of a search without a match.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -46,9 +46,14 @@ class Guarded:
     def __init__(self, needs: str, pattern: str, *, any_case: bool = False) -> None:
         """``needs``: the parts, separated by ``|``. ``any_case``: ignore case in both."""
         self.parts = needs.split("|")
-        self._ascii = [part for part in self.parts if part.isascii()]
         self._any_case = any_case
         self._written = pattern
+
+    @cached_property
+    def _shortest(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The parts that contain no other one, and those of them that are in ASCII."""
+        found = [part for part in self.parts if not any(one in part and one != part for one in self.parts)]
+        return found, [part for part in found if part.isascii()]
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -70,7 +75,7 @@ class Guarded:
     def may_stand_in(self, text: str) -> bool:
         """Whether a text contains one of the parts; if not, the pattern cannot match."""
         plain = text.casefold() if self._any_case else text
-        for part in self._ascii if plain.isascii() else self.parts:  # noqa: SIM110 - any() takes twice as long
+        for part in self._shortest[plain.isascii()]:  # noqa: SIM110 - any() takes twice as long
             if part in plain:
                 return True
         return False

@@ -49,6 +49,12 @@ _TELLS_PLAINLY = Guarded(
     rf"\b(?P<old>{_WORD}){_OLD}\b|\baged (?P<aged>{_WORD})\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
     any_case=True,
 )
+#: The age of somebody who is dead, or on a birthday to come: "would be ninety in March", 三月就该九十了.
+_WOULD_BE = Guarded(
+    "would|该",
+    rf"\bwould (?:now )?(?:be|have been|turn|have turned) (?P<be>{_WORD}){_END}|该[满有]?(?P<han>{_HAN})(?:周?岁|了)",
+    any_case=True,
+)
 #: A future age, or an age at a stated time.
 _OF_OTHER_TIMES = pattern_of(
     r"\b(?:turns|turning|will be|was|were|when|since|at the age)\b"
@@ -98,11 +104,14 @@ def birth_years(text: str, said: date) -> frozenset[int]:
 
     >>> sorted(birth_years("I'm 34", date(2025, 3, 1)))
     [1990, 1991]
+    >>> sorted(birth_years("Gran would be ninety in March", date(2025, 11, 1)))
+    [1934, 1935, 1936]
     """
     if not may_mention(text):
         return frozenset()
-    ages = [parse_number(next(filter(None, found.groups()))) for found in _TELLS.all_in(text)]
-    return frozenset(said.year - age - less for age in ages if age is not None and 0 < age < 120 for less in (0, 1))
+    found = [(one, (0, 1)) for one in _TELLS.all_in(text)] + [(one, (-1, 0, 1)) for one in _WOULD_BE.all_in(text)]
+    ages = [(parse_number(next(filter(None, one.groups()))), less) for one, less in found]
+    return frozenset(said.year - age - each for age, less in ages if age is not None and 0 < age < 120 for each in less)
 
 
 def dated_age(statement: str, attribute: str, said: date) -> str:

@@ -3,8 +3,9 @@
 A line says only what the facts say that its operation names: the verified ones in their own words, all others as a
 quotation with its day, written by the program. What was only a wish, a joke or a guess is marked as one. Lines by a
 person, and pins, never change. A line of the program is changed, ended or dropped only by verified facts that concern
-it; what is past, what another line says, and in a persona that is too long what matters little, may be dropped, merged
-or reworded without any. An age becomes a year of birth. What is vital outlasts what is newer when it grows too long.
+it; what is past or called off, what another line says, and in a persona that is too long what matters little, may be
+dropped, merged or reworded without any. Every other operation is refused with a reason. An age becomes a year of birth.
+What is vital outlasts what is newer when it grows too long.
 """
 
 from __future__ import annotations
@@ -54,6 +55,11 @@ _STANCE_MARK: Mapping[Language, Mapping[Stance, str]] = {
     "en": {"wished": " (a wish)", "joked": " (in jest)", "supposed": " (a guess)"},
     "zh": {"wished": "（愿望）", "joked": "（玩笑）", "supposed": "（猜测）"},
 }
+_CALLED_OFF = pattern_of(
+    r"\b(?:cancell?ed|call(?:ed|ing|s) (?:\w+ ){0,3}off|fell through|(?:is|are|was|were) off(?=\s*(?:$|[(,.;])))"
+    r"|取消|泡汤|作罢|不[去办]了",
+    re.IGNORECASE,
+)
 _STANCE_MARKS = pattern_of(r" \((?:a wish|in jest|a guess)\)$|（(?:愿望|玩笑|猜测)）$")
 _QUOTED: Mapping[Language, str] = {"en": "Said {}: “{}”", "zh": "{} 说过：“{}”"}
 
@@ -85,11 +91,6 @@ class Refusal:
     operation: Operation
     reason: str
     words: tuple[str, ...] = ()
-
-    @property
-    def needless(self) -> bool:
-        """Whether the operation changes nothing that counts, so that it is not asked for again."""
-        return self.reason in ("repeats", "room")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +193,9 @@ class PersonaEditing:
     def apply_operations(self, operations: Iterable[Operation]) -> tuple[Refusal, ...]:
         """Apply operations in order. Returns those that were not applied, with why.
 
-        A rejected "drop" is tried again after all others: by what was done the persona may be too long. A line that is
-        past in part has been asked about now, and gets this day; so does one that was past and is put right.
+        What a line already says counts as applied. A rejected "drop" is tried again after all others: by what was done
+        the persona may be too long. A line that is past in part has been asked about now, and gets this day; so does
+        one that was past and is put right.
         """
         for at, line in enumerate(self._lines):
             if line and line.evidence and self._grounds.past.get(line.text.strip()) is False:
@@ -259,8 +261,9 @@ class PersonaEditing:
             return self._end_line(*lines[0], operation, verified)
         if facts and not verified:
             # Words that are only quoted change nothing. They may follow a line that could go without them.
+            before = len(self._lines)
             reason = self._add_line(operation, facts)
-            if not reason and all(line.text.strip() in self._grounds.past for _, line in lines):
+            if len(self._lines) > before and all(line.text.strip() in self._grounds.past for _, line in lines):
                 self._drop_lines(lines, ())
             return reason
         return self._change_lines(lines, operation, verified)
@@ -277,7 +280,7 @@ class PersonaEditing:
         text = self._text_of(operation, facts)
         if not (reason := self._find_refusal(text, facts)):
             self._lines.append(_Line(self._bullet + text, self._make_evidence(text, operation, facts)))
-        return reason
+        return "" if reason == "repeats" else reason
 
     def _change_lines(
         self, lines: Sequence[tuple[int, _Line]], operation: Operation, facts: Sequence[_Evidence]
@@ -288,6 +291,8 @@ class PersonaEditing:
         if (facts or len(lines) == 1) and not reworded and not self._is_among(line, facts, self._grounds.concerned):
             return "unconcerned"
         text = self._text_of(operation, facts)
+        if len(lines) == 1 and text and _letters_of(text) == _letters_of(olds[0]):
+            return ""
         reason = self._find_refusal(text, facts, *olds, replaced=[at for at, _ in lines])
         open_lines = (one for _, one in lines if not self._is_over(one))
         untouched = [one for one in open_lines if not self._is_among(one, facts, self._grounds.concerned)]
@@ -337,7 +342,7 @@ class PersonaEditing:
         for place, line in lines:
             others = (one.text for at, one in enumerate(self._lines) if one and at != place)
             assert line.evidence
-            in_part = self._is_above_limit or line.text.strip() in self._grounds.past
+            in_part = self._is_above_limit or line.text.strip() in self._grounds.past or self._is_called_off(line)
             protected = line.evidence.importance >= _PROTECTED
             over = self._is_over(line) or (in_part and not protected)
             needless = over or any(_repeats(other, line.text, protected) for other in others)
@@ -351,9 +356,19 @@ class PersonaEditing:
             self._lines[place] = None
         return ""
 
+    def _is_called_off(self, line: _Line) -> bool:
+        """Whether all that a line tells is that something was called off, on a day that is past."""
+        assert line.evidence
+        if not line.evidence.date or line.evidence.date > self._grounds.today.isoformat():
+            return False
+        parts = [(part, telling_terms(part) - self._own_terms) for part in _PART.split(line.text)]
+        words = [(part, {term for term in terms if not term.isdigit()}) for part, terms in parts]
+        off = {term for part, terms in words if _CALLED_OFF.search(part) for term in terms}
+        return bool(off) and all(not terms or terms & off for _, terms in words)
+
     def _end_line(self, place: int, line: _Line, operation: Operation, facts: Sequence[_Evidence]) -> str:
         if _ENDED.search(line.text):
-            return "repeats"
+            return ""
         if not self._is_among(line, facts, self._grounds.concerned):
             return "unconcerned"
         says_so = takes_back(line.text) and not is_denial(line.text)
@@ -398,8 +413,7 @@ class PersonaEditing:
             return "too long" if text else "no text"
         new = _read_line(text)
         others = [line.read for at, line in enumerate(self._lines) if line and at not in replaced]
-        same = len(olds) == 1 and new.bare == _letters_of(olds[0])
-        if same or any(map(new.is_like, others)):
+        if any(map(new.is_like, others)):
             return "repeats"
         return self._find_unfit(text, facts, *olds)
 
@@ -410,6 +424,8 @@ class PersonaEditing:
         if (_language_of_line(text) or self._language) != self._language:
             return "language"
         open_facts = [one for one in facts if one.may_be_reworded]
+        if any(text == one.fact.restatement for one in open_facts):
+            return ""  # word for word what was verified
         text = _STANCE_MARKS.sub("", text) if text.endswith((")", "）")) else text
         figures = Figures((*_figures_of(open_facts), *(TextFigures(old, self._grounds.today) for old in olds)))
         if wrong := wrong_figure(text, figures):
@@ -470,8 +486,8 @@ class PersonaEditing:
 
     def _make_evidence(self, text: str, operation: Operation, facts: Sequence[_Evidence]) -> LineEvidence:
         """The evidence of a line. Its day is the operation's if its facts have it, else the day that they are about."""
-        figures = Figures(_figures_of(facts))
-        dated = operation.date if operation.date and figures.bears_date(operation.date) else ""
+        given = operation.date
+        dated = given if given and Figures(_figures_of(facts)).bears_date(given) else ""
         about = max((one.fact.start[:10] for one in facts if one.fact.start), default="")
         messages = dict.fromkeys(message for one in facts for message in one.fact.messages)
         day = dated or about or max(one.fact.said for one in facts)[:10]

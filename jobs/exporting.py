@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -20,8 +20,8 @@ from domain import errors
 from domain.files import make_private, make_private_folder, put_in_place, storage_error, write_file
 from domain.forests import Forest, LongTermMemory, MemoryUnit, SessionMemory, as_values, unit_of_message
 from domain.indexes import TextRow, VectorRow
-from domain.records import Message
-from domain.tree import LIFE, Node
+from domain.records import Message, Summary
+from domain.tree import LIFE, Chapter, Node
 from memory import Memory
 from storage.sqlite.forest_tables import write_forest
 
@@ -147,7 +147,9 @@ def forest_of(memory: Memory, chatbot_id: str, ltm_id: str) -> Forest:
     sessions = list(reversed(memory.sessions.recent(None)))
     said = {one.session_id: units_of_turns(memory, memory.messages.of_session(one.session_id)) for one in sessions}
     not_empty = [one for one in sessions if said[one.session_id]]
-    joined = _link_units([*_node_units(memory, ltm_id), *(unit for one in not_empty for unit in said[one.session_id])])
+    stored = memory.summaries.all(), memory.chapters.all()
+    above = _node_units(memory, ltm_id, *stored)
+    joined = _link_units([*above, *(unit for one in not_empty for unit in said[one.session_id])])
     times = sorted(unit.creation_time for unit in joined if unit.rank == 0 and unit.creation_time)
     life = LongTermMemory(
         id=ltm_id,
@@ -177,7 +179,8 @@ def units_of_turns(memory: Memory, messages: Sequence[Message]) -> list[MemoryUn
 
 def summary_units(memory: Memory, ltm_id: str, wanted: Sequence[str]) -> list[MemoryUnit]:
     """These of the units above messages, in this order, linked; a session's summary by the id of its session."""
-    found = {unit.id: unit for unit in _link_units(_node_units(memory, ltm_id))}
+    shown = memory.shown.all_summaries(), memory.shown.chapters()
+    found = {unit.id: unit for unit in _link_units(_node_units(memory, ltm_id, *shown))}
     chosen = [found[one] for one in dict.fromkeys(wanted) if one in found]
     return [replace(unit, children_ids=unit.children_ids or _child_messages(memory, unit)) for unit in chosen]
 
@@ -187,11 +190,13 @@ def _child_messages(memory: Memory, unit: MemoryUnit) -> tuple[str, ...]:
     return tuple(one.id for one in units_of_turns(memory, messages) if one.parent_id == unit.id)
 
 
-def _node_units(memory: Memory, ltm_id: str) -> list[MemoryUnit]:
+def _node_units(
+    memory: Memory, ltm_id: str, summaries: Iterable[Summary], chapters: Iterable[Chapter]
+) -> list[MemoryUnit]:
     """Session summaries, chapters and the life above them, the highest first."""
     nodes = {node.text_id: node for node in memory.chapters.nodes(rank=1)}
-    texts = {one.text_id: one.summary for one in memory.summaries.all()}
-    texts |= {one.text_id: one.text for one in memory.chapters.all() if one.text}
+    texts = {one.text_id: one.summary for one in summaries}
+    texts |= {one.text_id: one.text for one in chapters if one.text}
     names = {one.session_id for one in memory.sessions.recent(None)}
     found = {
         node.text_id: _node_unit(node, texts[node.text_id], node.name if node.name in names else "", ltm_id)

@@ -157,7 +157,7 @@ def _prompt(
     """The messages that ask for a greeting, and the summary that is in them."""
     boundary, talked = new_boundary(), datetime.fromisoformat(last_spoken) if last_spoken else None
     sessions = (one for one in memory.sessions.recent(2) if not layers.summary)
-    summaries = (found.summary for one in sessions if (found := memory.summaries.of(one.session_id)))
+    summaries = (found.summary for one in sessions if (found := memory.shown.summary(one.session_id)))
     summary = layers.summary or next(summaries, "")
     about: dict[str, str] = {}
     if talked:

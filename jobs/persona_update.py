@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import Literal
 
 from domain import errors
@@ -42,7 +41,6 @@ from language.scripts import Language, estimate
 from llm import Llm
 from memory import Memory
 from models.tasks import Changed, PersonaTask
-from storage.facts import under_right_names
 from storage.personas import lines_of
 
 #: Which facts belong into which persona.
@@ -157,7 +155,7 @@ class PersonaUpdate:
         known = [fact for fact in self._all_facts if fact.current]
         names = names_of_both(known, self._llm.settings)
         pins = self._memory.personas.pins(persona)
-        renamed = self._under_right_names(current, pins)
+        renamed = self._memory.shown.draft(current, pins)
         grounds = self._find_grounds(renamed, material, names)
         editing = PersonaEditing(renamed.text, renamed.lines, pins, grounds, language)
         lines = dict(enumerate(number_lines(renamed.text), 1))
@@ -190,7 +188,9 @@ class PersonaUpdate:
     def _ask(
         self, task: PersonaTask, editing: PersonaEditing, language: Language, cancel: CancelToken, names: Names
     ) -> Generator[Notice, None, tuple[Refusal, ...]]:
-        """Ask for operations and apply them. Returns those that were refused, all if a second reply is unreadable."""
+        """Ask for operations and apply them. Returns as many as were not applied, also where a second reply leaves out
+        some that were refused, or is unreadable.
+        """
         reply = self._llm.update_persona(task, language, cancel, names)
         cancel.check()
         found = read_operations(reply)
@@ -205,34 +205,7 @@ class PersonaUpdate:
             task.persona, len(found.operations), dict(found.rejected),
             [f"{one.operation.deed} {list(one.operation.lines)}: {one.reason}" for one in refused],
         )  # fmt: skip
-        return tuple(one for one in refused if not one.needless)
-
-    def _under_right_names(self, persona: PersonaDraft, pins: Sequence[str]) -> PersonaDraft:
-        """A persona with the right names in the lines of the program, which rest on the corrections then, too."""
-        names = self._memory.facts.corrected_names()
-        if not names:
-            return persona
-        sources = {one.number: one.messages for one in self._all_facts if any(one.number == name.by for name in names)}
-        written = {one.line.strip(): one for one in persona.lines}
-        resting = self._memory.messages.with_ids([message for one in persona.lines for message in one.messages])
-        said = {one.text_id: one.timestamp for one in resting}
-        fixed = {*map(str.strip, pins)}
-        lines = persona.text.splitlines()
-        for at, name in product(range(len(lines)), names):
-            before = written.get(lines[at].strip())
-            if before is None or before.line.strip() in fixed:
-                continue
-            text = under_right_names(lines[at], [name])
-            # Who is spoken of only after the correction may have that name.
-            if (
-                text != lines[at]
-                and min((said[one] for one in before.messages if one in said), default="~") <= name.said
-            ):
-                del written[lines[at].strip()]
-                messages = tuple(dict.fromkeys((*before.messages, *sources.get(name.by, ()))))
-                written[text.strip()] = replace(before, line=text.strip(), messages=messages)
-                lines[at] = text
-        return replace(persona, text="\n".join(lines), lines=tuple(written.values()))
+        return (*refused, *task.refused[len(found.operations) :])
 
     def _find_grounds(self, current: PersonaDraft, material: Material, names: Names) -> Grounds:
         """What the lines may become: what the session's facts concern, and what is past."""

@@ -289,10 +289,13 @@ def _is_same_word(one: str, other: str) -> bool:
     return common >= max(len(one), len(other)) - 3 and (common >= 5 or common == shorter)
 
 
-def detect_forget_request(text: str, reply: str = "", reads: Reading | None = None) -> ForgetRequest | None:
+def detect_forget_request(
+    text: str, reply: str = "", reads: Reading | None = None, *, certain: bool = False
+) -> ForgetRequest | None:
     """The forget request in a message, if there may be one; a ``reply`` that promises silence makes it more certain.
 
-    ``reads``: how certain it is by what it reads like; None where nothing can tell.
+    ``reads``: how certain it is by what it reads like; None where nothing can tell. ``certain``: none is looked for
+    that is only possible.
 
     >>> detect_forget_request("Please forget that, I mean it.").certainty
     'clear'
@@ -305,7 +308,7 @@ def detect_forget_request(text: str, reply: str = "", reads: Reading | None = No
     message = plain.lower()
     english, chinese = _WORDINGS
     spoken = ([] if message.isascii() else [chinese]) + ([english] if _LATIN_WORD.search(message) else [])
-    wordings = [here for one in spoken[::-1] if (here := _forms_in(one, message))]
+    wordings = [here for one in spoken[::-1] if (here := _forms_in(one, message, certain=certain))]
     if not (wordings or reply or reads):
         return None
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
@@ -426,11 +429,13 @@ def _grade(sentence: str, message: str, wordings: Sequence[_Wording]) -> tuple[C
     return None
 
 
-def _forms_in(wording: _Wording, message: str) -> _Wording | None:
+def _forms_in(wording: _Wording, message: str, *, certain: bool) -> _Wording | None:
     """A wording with the orders that may be in a message; None where nothing of it may be."""
     present = {part for orders in wording[:2] for part in _NEEDED[orders] if part in message}
     clear, likely = (tuple(one for one in orders if not present.isdisjoint(one.parts)) for orders in wording[:2])
-    there = clear or likely or any(one.may_stand_in(message) for one in wording[2:4])
+    possible, idiom = wording[2:4]
+    may_be = not certain and possible.may_stand_in(message)
+    there = clear or likely or may_be or idiom.may_stand_in(message)
     return (clear, likely, *wording[2:]) if there else None
 
 

@@ -24,8 +24,8 @@ _DENIED_BESIDES = pattern_of(
 _SHORTESTCLAUSE = 5
 #: What asks though the question mark comes later.
 _ASKS = pattern_of(r"([\u4e00-\u9fff])[不没]\1|你说|觉得|难道|[吗谁哪几]|什么|怎么|多少")
-#: What asks at the end of a sentence, or in its last part without a mark.
-_MAY_ASK = pattern_of(r"[?？]$|\s你(?:说|觉得|看)\S*$")
+#: What asks in the last part of a sentence, without a mark.
+_MAY_ASK = pattern_of(r"\s你(?:说|觉得|看)\S*$")
 #: As many sentences as a window and its drafts have.
 _TEXTS_CACHED = 1_024
 #: Quoted words: a title, a name, a phrase.
@@ -49,7 +49,8 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
 
 def _asked_apart(text: str, start: int, end: int) -> tuple[tuple[int, int], ...]:
     """A sentence, or what it states and what it asks: 交了 周日截止 | 晚不晚?"""
-    spaces = tuple(_SPACED.finditer(text, start, end)) if _MAY_ASK.search(text, start, end) else ()
+    may_ask = text[end - 1] in "?？" or ("你" in text and _MAY_ASK.search(text, start, end))
+    spaces = tuple(_SPACED.finditer(text, start, end)) if may_ask else ()
     if not spaces or text[spaces[-1].end()] in "吗呢吧么" or _ASKS.search(text, start, spaces[-1].start()):
         return ((start, end),)
     return (start, spaces[-1].start()), (spaces[-1].end(), end)

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
 from functools import lru_cache, partial
+from operator import add
 from typing import Literal, TypeVar
 
 from domain.patterns import Guarded, pattern_of
@@ -101,7 +102,8 @@ def _match_times(text: str) -> tuple[Sequence[tuple[_Rule, re.Match[str]]], str,
     if len(plain) != len(text):  # every place in it is a place in the text
         plain = "".join(one.lower()[:1] or one for one in text).replace("’", "'")
     needed = _NEEDED_IN_ASCII if plain.isascii() else _NEEDED if _LETTER.search(plain) else _NEEDED_WITHOUT_LETTERS
-    present = {part for part in needed if part in plain}
+    pieces = {*plain, *map(add, plain, plain[1:])}
+    present = {part for piece in needed.keys() & pieces for part in needed[piece] if part in plain}
     if not (present.isdisjoint(_MONTHS_SHORT) or _SHORT_MONTH.search(plain)):  # "Mara" is no March
         present.difference_update(_MONTHS_SHORT)
     found: list[tuple[_Rule, re.Match[str]]] = []
@@ -139,10 +141,16 @@ def _in_named_months(one: TimeExpression, months: Iterable[str], reference: date
 
 
 def _join_weekdays(plain: str, found: Sequence[TimeExpression]) -> list[TimeExpression]:
-    """The expressions with a weekday beside a day that may be one as that day: "Wed the 14th" is the 14th."""
+    """The expressions with a weekday beside a day that may be one as that day: "Wed the 14th" is the 14th.
+
+    A weekday or a day of the month beside a range is that day of it: "in three weeks, on the Saturday".
+    """
     joined: list[TimeExpression] = []
     for one in found:
         before = joined[-1] if joined else one
+        if before is not one and (inside := _day_within(plain, before, one)):
+            joined[-1] = inside
+            continue
         weekday, day = (before, one) if before.kind == "weekday" else (one, before)
         agree: tuple[TimeRange, ...] = ()
         if weekday.kind == "weekday" and not weekday.recurrence and day.kind in ("date", "day", "day of month"):
@@ -154,6 +162,29 @@ def _join_weekdays(plain: str, found: Sequence[TimeExpression]) -> list[TimeExpr
         else:
             joined.append(one)
     return joined
+
+
+def _day_within(plain: str, first: TimeExpression, second: TimeExpression) -> TimeExpression | None:
+    """Two expressions as the day of a range that they name together; None if they name none, or several."""
+    whole, day = (first, second) if second.kind in ("weekday", "day of month") else (second, first)
+    if day.kind not in ("weekday", "day of month") or day.recurrence or whole.kind not in ("relative", "ago"):
+        return None
+    between = plain[first.end : second.start]
+    if not whole.meant or not (_ON_ITS if day is second else _OF_THE).fullmatch(between):
+        return None
+    named, days = day.possible[0].first, [whole.meant.first + timedelta(at) for at in range(min(whole.meant.days, 62))]
+    if day.kind == "weekday":
+        most = 9  # of "in three weeks", the day that is nearest to it
+        days = [one for one in days if one.weekday() == named.weekday()] if whole.meant.days <= most else []
+        middle = whole.meant.first + (whole.meant.last - whole.meant.first) / 2
+        days = sorted(days, key=lambda one: abs(one - middle))[:1]
+    else:
+        days = [one for one in days if one.day == named.day]
+    if len(days) != 1 or whole.meant.days == 1:
+        return None
+    meant = _one_day(days[0])
+    hours = day.hours or whole.hours
+    return replace(whole, start=first.start, end=second.end, meant=meant, possible=(meant,), hours=hours)
 
 
 def read_ranges(text: str, reference: date) -> tuple[TimeRange, ...]:
@@ -761,7 +792,7 @@ def _hours_of(match: re.Match[str]) -> tuple[time, time] | None:
         return at, at
     hour = parse_number(_group(match, "h1", "h2", "h3", "h4", "h5"))
     minutes = _group(match, "m1", "m2", "m5")
-    minute = _MINUTES[minutes] if minutes in _MINUTES else parse_number(minutes.rstrip("分")) or 0
+    minute = _MINUTES[minutes] if minutes in _MINUTES else parse_number(minutes.rstrip("分").lstrip("零〇")) or 0
     if hour is None or hour > 24 or minute > 59:
         return None
     part = _group(match, "mark", "zh_part").replace(".", "")
@@ -898,14 +929,23 @@ _TO = re.compile(r"\s*(?:to|till|until|through|thru|-|–|—|~|～|到|至)(?: 
 _AND = re.compile(r"\s*(?:and|和|与)\s*")
 _BESIDE = re.compile(r"[\s,，(（]*(?:the )?")
 _BETWEEN = pattern_of(r"\bbetween\b|之间", re.IGNORECASE)
+#: Between a range and the day of it that is named behind it, or before it.
+_ON_ITS = pattern_of(r"[ ,，]*(?:(?:on|for) )?(?:the )?|[ ，]*的[那这个]*")
+_OF_THE = pattern_of(r" (?:of )?|的")
 _BETWEEN_CLOCK = pattern_of(r"[ ,，的]*(?:at|on|by|around|about|from)?(?: the)?\s*")
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+#: What follows 十分 where it is ten minutes; before most other words it means "very" (这三点十分重要).
+_AFTER_TEN = (
+    r"(?:$|(?=[\W_]|左右|整|[我你他她它咱]|就|才|以?[前后](?![卫沿悔怕])|之[前后]|起(?![劲眼])|出(?![色众名彩])|到(?!位)"
+    r"|见(?![外效])|去|来(?![劲气])|上[课班车学床]|下[课班车]|开[会车始门]|走(?![心俏红])|睡|醒(?!目)|响(?!亮)|集合|吃[早午晚饭药]"
+    r"|回[家来去到]|的[火飞闹车会高地班航动课]|在(?![理意乎行])))"
+)
 _CLOCK = Guarded(
     ":|am|pm|a.m|p.m|noon|midday|midnight|o'clock| past |quarter to |five to |ten to |twenty to |点|點|时",
     rf"(?<![a-z\d:.])(?:(?P<beyond>half past|(?:a )?quarter (?:past|to)|(?<!from )(?:five|ten|twenty(?:[ -]five)?) (?:past|to)) (?P<h3>{_HOUR})(?! (?:years?|o'clock|days|weeks|months|hours|minutes)\b)|(?P<h1>\d{{1,2}})(?:[:.](?P<m1>\d\d))? ?(?P<mark>[ap]\.?m\b\.?)"
     rf"|(?P<h2>\d{{1,2}}):(?P<m2>\d\d)(?!:?\d)|(?P<h4>{_HOUR}) o'clock|(?P<word>noon|midday|midnight))"
-    rf"|(?:(?P<zh_part>{_ZH_PARTS})|(?<=\x00)(?!一[点點](?![钟半整刻三\d]))|(?=[\d{_HAN}两]{{1,3}}[点點](?:钟|半|整|[一三]刻|[一二三四五]十[一二三四五六七八九]?分?(?![{_HAN}\d个])|[0-5]\d分?(?!\d))))"
-    rf"(?P<h5>\d{{1,2}}|[{_HAN}两]{{1,3}})[点點时](?:钟)?(?P<m5>半|一刻|三刻|整|\d{{1,2}}分?|[{_HAN}]{{1,3}}分?)?",
+    rf"|(?:(?P<zh_part>{_ZH_PARTS})|(?<=\x00)(?!一[点點](?![钟半整刻三\d]))|(?=[\d{_HAN}两]{{1,3}}[点點](?:钟|半|整|[一三]刻|[一二三四五]十[一二三四五六七八九]?分?(?![{_HAN}\d个])|[零〇][一二三四五六七八九]分?(?![{_HAN}\d个])|十[一二三四五六七八九]分(?!钟)|十分(?!钟){_AFTER_TEN}|[0-5]\d分?(?!\d))))"
+    rf"(?P<h5>\d{{1,2}}|[{_HAN}两]{{1,3}})[点點时](?:钟)?(?P<m5>半|一刻|三刻|整|\d{{1,2}}分?|[零〇]?[{_HAN}]{{1,3}}分?)?",
 )
 _LUNAR_MONTH = r"[正一二三四五六七八九十冬腊]{1,2}月"
 #: A day that is, or may be, of the lunar calendar: it is only repeated, never converted.
@@ -1061,8 +1101,9 @@ _RULES = (
     _rule(_ZH_UNITS, _ZH_AMOUNT, _read_duration, certain=False),
 )
 # fmt: on
-#: What the rules look for before they are tried, and which of them need it.
-_NEEDED = frozenset[str]().union(*(rule.needs | rule.also for rule in _RULES))
-_NEEDED_IN_ASCII = frozenset(filter(str.isascii, _NEEDED))
-_NEEDED_WITHOUT_LETTERS = frozenset(part for part in _NEEDED if not part.isascii() or part.isdecimal())
-_NEEDING = {part: [at for at, rule in enumerate(_RULES) if part in rule.needs] for part in _NEEDED}
+#: What the rules look for before they are tried, by its first two letters, and which of them need it.
+_PARTS_NEEDED = frozenset[str]().union(*(rule.needs | rule.also for rule in _RULES))
+_NEEDED = {part[:2]: [one for one in _PARTS_NEEDED if one[:2] == part[:2]] for part in _PARTS_NEEDED}
+_NEEDED_IN_ASCII = {piece: parts for piece, parts in _NEEDED.items() if piece.isascii()}
+_NEEDED_WITHOUT_LETTERS = {piece: parts for piece, parts in _NEEDED.items() if not piece.isascii() or piece.isdecimal()}
+_NEEDING = {part: [at for at, rule in enumerate(_RULES) if part in rule.needs] for part in _PARTS_NEEDED}

@@ -26,7 +26,7 @@ from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
 from itertools import chain
 
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
 from language.scripts import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced, unspaced_length
 
@@ -308,14 +308,16 @@ _IN_A_SENTENCE = pattern_of(
     r"|[a-z]['’])[a-zà-ÿ]"
     r"|^(?:I|You|He|She|It|We|They|My|Your|His|Her|Our|Their|There|This|That)\b|[我你您他她它们这了吗呢吧说很还没是被把啥谁]"
 )
-_NAME = pattern_of(r"(?<![A-Za-zÀ-ÿ0-9'’])[A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*")
+_NAME = pattern_of(r"[A-ZÀ-Þ](?<![A-Za-zÀ-ÿ0-9'’].)[A-Za-zÀ-ÿ0-9'’&-]*")
 _FIRST_WORD = pattern_of(r"(?:^|[.!?:;]\s+|[\"“(])([A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*)")
 _USED_AS_NAME = pattern_of(
     r"[\w-]+(?:['’]s?\b|, | and [A-ZÀ-Þ]| (?:is|was|has|had|will|would|can|does|did|told|said|went|came|got|met"
     r"|gave|took|left|ran|made|and|who)\b| (?!as\b|his\b|its\b|this\b|less\b)[a-z]+(?:s|ed)\b)"
 )
 _OPENING = pattern_of(r"^\W*\w+")
-_CALLED = pattern_of(r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做|[全本大小真原]名|[外花]号)([\u4e00-\u9fff]{2})")
+_CALLED = Guarded(
+    "叫|名字是|改名", r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做|[全本大小真原]名|[外花]号)([\u4e00-\u9fff]{2})"
+)
 _POSSESSED = pattern_of(r"['’]s?$")
 _FEASTS = ("christmas", "easter", "thanksgiving", "halloween")
 _NO_NAMES = STOP_WORDS.union(DAY_NAMES, MONTH_NAMES, (f"{day}s" for day in DAY_NAMES), _FEASTS)
@@ -324,7 +326,7 @@ _NO_NAMES = STOP_WORDS.union(DAY_NAMES, MONTH_NAMES, (f"{day}s" for day in DAY_N
 def names_in(text: str, *, opening: bool = True) -> Iterator[str]:
     """Every name in a text, in either script; without ``opening`` its first word never counts."""
     yield from latin_names(text if opening else f"- {_OPENING.sub('', text)}")
-    yield from (found[1] for found in _CALLED.finditer(text))
+    yield from (found[1] for found in _CALLED.all_in(text))
 
 
 @lru_cache(_TEXTS_CACHED)
@@ -334,10 +336,11 @@ def latin_names(text: str) -> tuple[str, ...]:
     The first word of a sentence counts if it is used like a name: "Tom Okafor", "Mara's", "Pickle died".
     """
     first = {found.start(1) for found in _FIRST_WORD.finditer(text)}
+    possesses = "'" in text or "’" in text
     return tuple(
         word
         for found in _NAME.finditer(text)
-        if (word := _POSSESSED.sub("", found[0]).rstrip("-&")).casefold() not in _NO_NAMES
+        if (word := (_POSSESSED.sub("", found[0]) if possesses else found[0]).rstrip("-&")).casefold() not in _NO_NAMES
         and (found.start() not in first or _USED_AS_NAME.match(text, found.start()))
     )
 

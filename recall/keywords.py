@@ -102,7 +102,7 @@ def _matching_summaries(
 ) -> tuple[RecalledSummary, ...]:
     best = _matching_rows(archive.index, "summary", terms)[:most]
     session_of = archive.summaries.sessions_of(seqs=[one.seq for one in best])
-    known = archive.summaries.of_sessions([session_of[one.seq] for one in best if one.seq in session_of])
+    known = archive.shown.summaries_of([session_of[one.seq] for one in best if one.seq in session_of])
     return tuple(
         RecalledSummary(
             summary.text_id,

@@ -290,7 +290,7 @@ class Selector:
 
     def _summaries(self, searches: Sequence[RankedSearch], sought: Mapping[str, float]) -> tuple[RecalledSummary, ...]:
         best = self._best_sessions(searches)
-        texts = self.archive.summaries.of_sessions([*best])
+        texts = self.archive.shown.summaries_of([*best])
         there = [session for session in best if session in texts]
         read = [_summarised(texts[one], best[one], sought) for one in there[: self.limits.sessions]]
         marks = self.known.annotations_of_summaries(read)

@@ -101,7 +101,7 @@ class TimeRangeSearch:
     def find(self, question: str, today: date) -> TimeRangeMatch | None:
         """The time range of a question; None if it has none, or no chapter covers it."""
         wanted = questions.read_range_request(question, today)
-        chapters = [one for one in self._archive.chapters.all() if one.text and not one.session_id] if wanted else []
+        chapters = [one for one in self._archive.shown.chapters() if one.text and not one.session_id] if wanted else []
         if wanted is None or not chapters:
             return None
         period = wanted.time_range

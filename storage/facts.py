@@ -18,7 +18,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from domain.recollection import FactFilter
 from language.scripts import is_unspaced
 from language.words import is_name, latin_names
@@ -43,10 +43,11 @@ _MISNAMED = pattern_of(
     re.IGNORECASE,
 )
 #: That something was written, said or heard otherwise than it was meant.
-_MISTAKEN = pattern_of(
+_MISTAKEN = Guarded(
+    "autocorrect|typo|mis|wrong|错|输入法",
     r"\b(?:autocorrect\w*|typos?|mis(?:spel|heard|hear|typ)\w*|wrong(?:ly)?|mistakes?|mistaken(?:ly)?)\b"
     r"|(?<![没不])(?<!不是)[打写拼听说念叫记]错|错别字|纠错|输入法",
-    re.IGNORECASE,
+    any_case=True,
 )
 #: What comes before a name that is not the right one.
 _NOT = pattern_of(
@@ -561,6 +562,11 @@ class Notes:
     def all(self) -> list[Note]:
         """The notes of all sessions, in the order in which they were learned."""
         return self._read_notes(f"{_NOTE} ORDER BY n.seq")
+
+    def times(self, numbers: Sequence[int]) -> dict[int, str]:
+        """When what each of these notes says was said, by number."""
+        query = f"SELECT seq, timestamp FROM note WHERE seq IN {EACH}"
+        return {row[0]: row[1] for row in self.database.run(query, list(numbers))} if numbers else {}
 
     def of_messages(self, text_ids: Sequence[str]) -> list[Note]:
         """The notes that rest on any of these messages."""

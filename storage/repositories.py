@@ -22,6 +22,7 @@ from storage.matters import Matters
 from storage.messages import Archive, Messages, Sessions, Summaries, UndoableSaves
 from storage.personas import Personas
 from storage.programs import Programs
+from storage.shown import ShownTexts
 from storage.sqlite.copies import UNINDEXED
 from storage.sqlite.database import SqliteDatabase
 from storage.sqlite.words import SqliteWords
@@ -126,6 +127,8 @@ class Repositories:
         self.jobs = Jobs(self.database, self.claims)
         self.epoch = ErasureEpoch(self.database, programs if isinstance(programs, Programs) else None)
         self.personas = Personas(folder, self.database, self.rebuilds, self.saves, stamp, log)
+        shown_from = self.facts, self.messages, self.summaries, self.chapters, self.notes, self.personas
+        self.shown = ShownTexts(*shown_from)
         # What follows a commit is no reason to call it off, whatever was erased since.
         self.database.on_commit(self.epoch.apart()(self.personas.write_changed))
         if read_meta(self.database, UNINDEXED) is not None:

@@ -183,7 +183,9 @@ class ChatMemory:
         found = []
         for instruction in self._instructions_with_memory(user_id, system_instruction_id):
             with self._people.companion(user_id, instruction) as companion:
-                found += [(public_number(instruction, one.number), one) for one in companion.memory.clients.memories()]
+                memory = companion.memory
+                shown = memory.shown.client_notes(memory.clients.memories())
+                found += [(public_number(instruction, one.number), one) for one in shown]
         found.sort(key=lambda one: (one[1].created_at, one[0]), reverse=True)
         zone = self._people.clock().tzinfo
         return [

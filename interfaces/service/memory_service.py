@@ -377,7 +377,7 @@ class MemoryService:
         pages: list[DiaryPage] = []
         if self._people.has_person(user_id):
             with self._people.companion(user_id) as companion:
-                pages = [_diary_page(one) for one in companion.memory.chapters.pages()]
+                pages = [_diary_page(one) for one in companion.memory.shown.pages()]
         months = tuple(dict.fromkeys(one.date[:7] for one in pages))
         chosen = date or "".join(months[-1:])
         shown = tuple(one for one in pages if one.date.startswith(chosen))

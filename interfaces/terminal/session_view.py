@@ -231,7 +231,7 @@ def session_row(context: CommandContext, session: Session) -> str:
 
 def title_of(context: CommandContext, session: Session) -> str:
     """What a session was about: how its summary begins, or its first message; never what is hidden."""
-    if summary := context.memory.summaries.of(session.session_id):
+    if summary := context.memory.shown.summary(session.session_id):
         lines = (line.strip(_MARKUP) for line in summary.summary.splitlines())
         return one_line(next((line for line in lines if line), ""), _TITLE)
     said = [message for message in context.memory.messages.of_session(session.session_id) if message.role == "user"]

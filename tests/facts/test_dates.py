@@ -133,6 +133,13 @@ def test_the_years_of_birth_follow_from_every_age_that_is_told() -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["Gran would be ninety in March.", "Dad would have been ninety.", "外婆三月就该九十了。"]
+)
+def test_the_year_of_birth_follows_from_the_age_that_somebody_would_be(text: str) -> None:
+    assert birth_years(text, date(2025, 11, 1)) == {1934, 1935, 1936}
+
+
+@pytest.mark.parametrize(
     ("value", "written"),
     [
         ("start on the halloween costume", "start on the halloween costume"),

@@ -17,7 +17,8 @@ import pytest
 
 from domain.patterns import Guarded
 from facts import ages, checking, comparing, cues, evidence, figures, importance, refuting, spans
-from language import forget_forms, forget_requests, numbers, times
+from language import forget_forms, forget_requests, numbers, times, words
+from storage import facts as stored_facts
 
 GUARDED = {
     name: one
@@ -34,6 +35,8 @@ GUARDED |= {
     "_INTRODUCED": spans._INTRODUCED,
     "_VITAL_WORDS": importance._VITAL_WORDS,
     "_CANCELS": comparing._CANCELS,
+    "_CALLED": words._CALLED,
+    "_MISTAKEN": stored_facts._MISTAKEN,
 }
 GUARDED |= {f"ages {name}": one for name, one in vars(ages).items() if isinstance(one, Guarded)}
 GUARDED |= {f"age {number}": one for number, (one, _) in enumerate((*ages._ENGLISH, *ages._CHINESE))}
@@ -118,6 +121,12 @@ def test_no_day_is_missed_for_want_of_its_letters(rule: times._Rule) -> None:
     pattern = re.compile(rule.pattern.pattern, rule.pattern.flags)
     assert matches_without(pattern, rule.needs) == set()
     assert not rule.also or matches_without(pattern, rule.also) == set()
+
+
+def test_a_part_that_holds_another_one_changes_nothing() -> None:
+    guarded = Guarded("six|sixteen|七|十七", "six(?:teen)?|十?七")
+    found = ["sixteen", "a six", "十七", "七", "seven", "十", "八 si x"]
+    assert [one for one in found if guarded.may_stand_in(one)] == ["sixteen", "a six", "十七", "七"]
 
 
 def test_a_match_without_any_part_is_found() -> None:

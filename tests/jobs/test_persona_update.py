@@ -362,6 +362,24 @@ def test_what_is_refused_twice_is_reported_and_not_asked_for_again(opened, mind,
             assert words in Words(language).describe_notice(notices[0])
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_drop_that_names_no_fact_is_refused_with_the_reason_and_reported_though_it_is_not_written_again(
+    opened, mind, language
+):
+    line = {"en": "The user keeps bees.", "zh": "用户养蜜蜂。"}[language]
+    said = {"en": ("I keep bees.", "I keep goats."), "zh": ("我养蜜蜂。", "我养山羊。")}[language]
+    goats = {"en": "The user keeps goats.", "zh": "用户养山羊。"}[language]
+    mind.answers("notes", hobby("bees", line, quote=said[0]), hobby("goats", goats, quote=said[1]))
+    mind.answers("user", operations({"operation": "add", "text": line}),
+                 operations({"operation": "drop", "line": 1, "facts": []}), operations())  # fmt: skip
+    with opened() as home:
+        saved(home, said[0])
+        _, told = saved(home, said[1])
+        assert (told, home.memory.personas.read("user")) == (["save.lines_refused.one"], line)
+        (refused,) = [one for one in records(mind.asked("user")[-1]) if "refused" in one]
+        assert refused["reason"] == TEMPLATES[language].reasons["room"]
+
+
 def test_an_answer_that_is_unreadable_the_second_time_keeps_what_was_done_the_first_time(opened, mind):
     mind.answers("notes", hobby("bees", "The user keeps bees."))
     two = [{"operation": "add", "text": text} for text in ("The user keeps bees.", "The user owns a bank.")]

@@ -468,3 +468,47 @@ def read(text: str, meant: str) -> str:
 @pytest.mark.parametrize("table", [ENGLISH, CHINESE], ids=["en", "zh"])
 def test_an_expression_means_what_people_mean_by_it(table: str) -> None:
     assert {text: (meant, got) for text, meant in rows_of(table) if (got := read(text, meant)) != meant} == {}
+
+
+OF_A_RANGE = """
+in three weeks, on the Saturday = 2026-12-12
+on the Saturday in three weeks = 2026-12-12
+Saturday next week = 2026-11-28
+the Saturday of next week = 2026-11-28
+next month on the 3rd = 2026-12-03
+next week on Tuesday = 2026-11-24
+三周后，星期六 = 2026-12-12
+三周后的周三 = 2026-12-09
+下个月，十五号 = 2026-12-15
+下周的周三 = 2026-11-25
+"""
+
+
+def test_a_weekday_or_day_of_the_month_beside_a_range_is_that_day_of_it() -> None:
+    assert {text: (meant, got) for text, meant in rows_of(OF_A_RANGE) if (got := read(text, meant)) != meant} == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["I saw her on Saturday, next week I'm off", "next month, on a Saturday", "three weeks, every Saturday"]
+)
+def test_a_weekday_of_no_single_day_in_a_range_stays_apart(text: str) -> None:
+    assert len(read_times(text, TODAY)) == 2
+
+
+MINUTES = """
+六点十分 = 06:10
+我六点十分起床 = 06:10
+六点十分的火车 = 06:10
+六点零五分 = 06:05
+早上六点零五分 = 06:05
+十点十五分出发 = 10:15
+闹钟六点十分响 = 06:10
+这三点十分重要 = -
+这三点十分到位 = -
+三点十分在理 = -
+六点十分响亮 = -
+"""
+
+
+def test_ten_minutes_past_are_read_and_what_is_very_much_so_is_not() -> None:
+    assert {text: (meant, got) for text, meant in rows_of(MINUTES) if (got := read(text, meant)) != meant} == {}

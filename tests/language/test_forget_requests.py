@@ -185,6 +185,16 @@ def test_a_misspelt_or_dictated_request_is_heard(text: str) -> None:
     assert found.hides
 
 
+def test_where_only_certain_requests_are_looked_for_they_are_the_same() -> None:
+    found = [detect_forget_request(text) for text in FORGET_REQUESTS]
+    clear = [one for one in found if one and one.certainty == "clear"]
+    alone = [detect_forget_request(text, certain=True) for text in FORGET_REQUESTS]
+    assert clear == [one for one in alone if one and one.certainty == "clear"]
+    possible = "Never mind what I said of him."
+    assert detect_forget_request(possible)
+    assert detect_forget_request(possible, certain=True) is None
+
+
 def test_two_likely_sentences_leave_no_doubt_and_one_does() -> None:
     both = detect_forget_request("shouldnt of typed that. forget i said anything about patty there will you")
     one = detect_forget_request("forget i said anything about patty")

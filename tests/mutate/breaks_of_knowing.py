@@ -9,6 +9,7 @@ LINES = "tests/contract/test_lines.py::"
 ERASED = "tests/test_known_erased.py::"
 TREE = "tests/contract/test_tree.py::"
 NAMES = "tests/contract/test_corrected_names.py::"
+SHOWN = "tests/contract/test_shown_texts.py::"
 REFUTED = "tests/facts/test_refuting.py::"
 SPANS = "tests/facts/test_spans.py::"
 KILLS = "tests/test_knowing_kills.py::"
@@ -38,6 +39,30 @@ OF_KNOWING: tuple[Break, ...] = (
         "    if not fact.verified:\n        return fact.believed\n",
         "",
         (KNOWING + "test_a_quoted_fact_is_found_by_its_words_alone_until_it_is_verified",),
+    ),
+    Break(
+        "a quotation in a summary is shown under another name than was said",
+        "P23",
+        "storage/shown.py",
+        "part if quoted else under_right_names(part, [one])",
+        "under_right_names(part, [one])",
+        (SHOWN + "test_what_the_program_wrote_is_shown_under_a_name_that_was_corrected_later_but_for_quotations",),
+    ),
+    Break(
+        "a summary of somebody who has the name that was wrong is shown under the other's",
+        "P23",
+        "storage/shown.py",
+        "[one for one in names if written <= one.said]",
+        "names",
+        (SHOWN + "test_what_was_written_after_the_correction_may_be_about_somebody_of_that_name",),
+    ),
+    Break(
+        "a line that a person pinned is shown in other words",
+        "P7",
+        "storage/shown.py",
+        " or before.line.strip() in fixed",
+        "",
+        (SHOWN + "test_a_line_that_a_person_wrote_or_pinned_is_shown_as_it_is",),
     ),
     Break(
         "what was told under a wrong name is not found by it any more, and so not forgotten",

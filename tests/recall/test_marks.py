@@ -83,9 +83,7 @@ class Life:
     @property
     def shown(self) -> tuple[str, ...]:
         """The lines of the persona as a model is shown them."""
-        return tuple(
-            annotated_persona(self.memory.personas.read("user"), self.memory.persona_annotations("user")).splitlines()
-        )
+        return tuple(annotated_persona(*self.memory.shown_persona("user")).splitlines())
 
 
 @pytest.fixture(params=["en", "zh"])
@@ -104,32 +102,32 @@ def test_a_line_says_what_became_of_what_it_tells_as_soon_as_that_is_known_and_o
     life.move()
     assert life.shown == MARKED[life.language]
     assert (life.memory.personas.read("user"), life.memory.personas.history("user")) == (text, versions)
-    assert life.memory.persona_annotations("self") == {}
+    assert life.memory.shown_persona("self")[1] == {}
 
 
 def test_what_a_person_called_wrong_is_marked_at_once_and_no_more_when_they_take_that_back(life):
     home, restated = LINES[life.language][0], KNOWN[life.language][0]
     life.memory.fact_log.correct_by_hand("oslo", None)
-    assert life.memory.persona_annotations("user") == {home: (Annotation("untrue", "", restated),)}
+    assert life.memory.shown_persona("user")[1] == {home: (Annotation("untrue", "", restated),)}
     again = new_fact("again", life.first, VALUES[life.language][0], slot=HOME, restatement=restated)
     life.memory.fact_log.correct_by_hand("oslo", again)
-    assert life.memory.persona_annotations("user") == {}
+    assert life.memory.shown_persona("user")[1] == {}
 
 
 def test_what_a_person_put_in_its_place_is_told_unless_the_line_says_it(life):
     value, restated = VALUES[life.language][2], KNOWN[life.language][2]
     life.memory.fact_log.correct_by_hand("oslo", new_fact("bergen", life.first, value, slot=HOME, restatement=restated))
-    (marks,) = life.memory.persona_annotations("user").values()
+    (marks,) = life.memory.shown_persona("user")[1].values()
     assert [(one.became, one.text) for one in marks] == [("corrected", restated)]
     life.write(LINES[life.language][0] + value)
-    assert life.memory.persona_annotations("user") == {}
+    assert life.memory.shown_persona("user")[1] == {}
 
 
 def test_a_line_that_was_written_knowing_of_it_is_not_marked(life):
     moved = life.move()
     home, gym, _ = LINES[life.language]
     life.write(f"{home}{VALUES[life.language][2]}", gym, rests=(moved,))
-    assert life.memory.persona_annotations("user") == {}
+    assert life.memory.shown_persona("user")[1] == {}
 
 
 def test_a_line_that_is_changed_again_after_it_was_written_says_what_is_so_now(life):
@@ -138,7 +136,7 @@ def test_a_line_that_is_changed_again_after_it_was_written_says_what_is_so_now(l
     third = life.say("Tromsø.", "2026-06-03T19:00:00+00:00")
     tromso = life.fact("tromsø", "Tromsø", "Tromsø!")
     life.learn(third, tromso, changes=(Change("bergen", "changes", "2026-06", "tromsø"),))
-    (marks,) = life.memory.persona_annotations("user").values()
+    (marks,) = life.memory.shown_persona("user")[1].values()
     assert marks == (Annotation("changed", "2026-06", "Tromsø!", VALUES[life.language][2]),)
 
 
@@ -257,9 +255,9 @@ def test_a_quoted_plan_is_marked_once_every_day_that_it_may_mean_is_past(life, c
     line = {"en": f"Said 2026-05-01: “{words}”", "zh": f"2026-05-01 说过：“{words}”"}[life.language]
     life.write(line)
     clock.now = datetime.fromisoformat(f"{day}T12:00:00+00:00")
-    assert life.memory.persona_annotations("user") == {}
+    assert life.memory.shown_persona("user")[1] == {}
     clock.now = datetime.fromisoformat("2026-06-10T12:00:00+00:00")
-    assert life.memory.persona_annotations("user") == {line: (Annotation("was_planned_for", day, words),)}
+    assert life.memory.shown_persona("user")[1] == {line: (Annotation("was_planned_for", day, words),)}
 
 
 def test_what_was_set_for_a_day_and_then_happened_says_what_happened(life, clock):
@@ -273,7 +271,7 @@ def test_what_was_set_for_a_day_and_then_happened_says_what_happened(life, clock
     passed = life.fact("passed", "passed the driving test", "Ann passed.", Slot("person", "plan"), single=False)
     done = life.say("I passed.", LATER)
     life.learn(done, passed, changes=(Change("test", "changes", "2026-05-07", "passed"),))
-    (mark,) = life.memory.persona_annotations("user")["Driving test on 2026-05-07."]
+    (mark,) = life.memory.shown_persona("user")[1]["Driving test on 2026-05-07."]
     assert mark == Annotation("changed", "2026-05-07", "Ann passed.", "driving test")
 
 
@@ -291,7 +289,7 @@ def test_words_from_all_over_a_line_are_not_what_it_tells(life):
     life.learn(spoken, coffee)
     life.write("A flat in York. Office on three days.", "Drinks three flat whites.", rests=(spoken,))
     life.learn(life.say("None now.", LATER), life.fact("none", "none", "None.", Slot("person", "coffee")))
-    assert list(life.memory.persona_annotations("user")) == ["Drinks three flat whites."]
+    assert list(life.memory.shown_persona("user")[1]) == ["Drinks three flat whites."]
 
 
 def test_what_was_over_when_it_was_told_is_no_news(life):
@@ -299,7 +297,7 @@ def test_what_was_over_when_it_was_told_is_no_news(life):
     life.learn(spoken, life.fact("acme", "Acme", "Acme until 2024.", Slot("person", "job"), end="2024"))
     life.write("Acme until 2024.", rests=(spoken,))
     (acme,) = life.memory.facts.with_ids(["acme"])
-    assert (acme.current, life.memory.persona_annotations("user")) == (False, {})
+    assert (acme.current, life.memory.shown_persona("user")[1]) == (False, {})
 
 
 def test_a_year_of_birth_is_marked_where_the_age_it_follows_from_was_wrong(life):
@@ -314,7 +312,7 @@ def test_a_year_of_birth_is_marked_where_the_age_it_follows_from_was_wrong(life)
     life.write(line, rests=(spoken,))
     birthday = life.fact("older", "35", right, age)
     life.learn(life.say("35.", LATER), birthday, changes=(Change("wrong", "corrects", LATER, "older"),))
-    assert life.memory.persona_annotations("user") == {line: (Annotation("corrected", LATER, right, "34"),)}
+    assert life.memory.shown_persona("user")[1] == {line: (Annotation("corrected", LATER, right, "34"),)}
 
 
 def test_a_line_in_another_language_than_its_fact_is_marked_where_nothing_else_rests_on_its_turns(life):
@@ -326,7 +324,7 @@ def test_a_line_in_another_language_than_its_fact_is_marked_where_nothing_else_r
     line = "Works at a school." if life.language == "en" else "在学校工作。"
     life.write(line)
     life.memory.fact_log.correct_by_hand("job", None)
-    assert life.memory.persona_annotations("user") == {line: (Annotation("untrue", "", other),)}
+    assert life.memory.shown_persona("user")[1] == {line: (Annotation("untrue", "", other),)}
 
 
 def test_a_mark_stays_on_its_line():

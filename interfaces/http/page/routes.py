@@ -209,7 +209,7 @@ def _add_sessions(api: APIRouter) -> None:
         """A session to read."""
         with caller.companion() as companion:
             found = _found_or_404(companion.memory.sessions.find(session_id))
-            summary = companion.memory.summaries.of(session_id)
+            summary = companion.memory.shown.summary(session_id)
             return {
                 "session": _session_view(companion, found),
                 "summary": summary.summary if summary else "",
@@ -246,7 +246,7 @@ def _add_sessions(api: APIRouter) -> None:
 
 def _session_view(companion: Companion, session: Session, found: str = "") -> View:
     memory = companion.memory
-    summary, messages = memory.summaries.of(session.session_id), memory.messages.of_session(session.session_id)
+    summary, messages = memory.shown.summary(session.session_id), memory.messages.of_session(session.session_id)
     return views.session_view(session, messages, summary.summary if summary else "", found)
 
 

@@ -281,7 +281,7 @@ def _show_details(context: CommandContext, fact: Fact) -> None:
     if fact.basis == "quoted":
         context.tell("facts.reading", "quiet", text=one_line(fact.restatement, _LONGEST), number=fact.number)
     context.aside.line(one_line(" · ".join(_list_details(context, fact)), _LONGEST), "quiet")
-    for note in context.memory.notes.of_session(fact.session_id):
+    for note in context.memory.shown.notes(fact.session_id):
         if note.text_id == fact.note:
             important = next(name for least, name in _IMPORTANCE if note.importance >= least)
             about = [*filter(None, [note.topic]), context.words.say(f"facts.importance.{important}")]

@@ -67,7 +67,7 @@ def life_choices(context: CommandContext, words: tuple[str, ...]) -> list[Choice
 
 def _number_chapters(context: CommandContext) -> list[_Numbered]:
     """All chapters of sessions, each before those under it, the earliest first."""
-    chapters = [one for one in context.memory.chapters.all() if not one.session_id]
+    chapters = [one for one in context.memory.shown.chapters() if not one.session_id]
 
     def under(parent: str, depth: int) -> Iterator[tuple[int, Chapter]]:
         for one in chapters:
@@ -154,7 +154,7 @@ def _overlaps(start: str, end: str, first: date, last: date) -> bool:
 
 def run_diary(context: CommandContext, argument: str) -> None:
     """``/diary [DATE|all] [full]``, ``/diary export FILE.md|FILE.html``."""
-    pages = context.memory.chapters.pages()
+    pages = context.memory.shown.pages()
     first, _, rest = argument.strip().partition(" ")
     if not pages:
         context.tell("diary.off" if context.settings.diary == "off" else "diary.empty")

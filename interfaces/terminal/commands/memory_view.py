@@ -94,7 +94,7 @@ def _show_overview(context: CommandContext) -> None:
         context.tell(f"memory.{persona}", "title", path=memory.personas.place(persona))
         _first_lines(context, context.conversation.persona(persona), f"/persona {persona}")
     context.tell("memory.summary", "title")
-    summary = memory.summaries.of(context.session_id)
+    summary = memory.shown.summary(context.session_id)
     _first_lines(context, summary.summary if summary else "", "/context summary")
     sessions, rounds = memory.sessions.counts()
     in_context = count("round", len(context.conversation.rounds_in_context()))

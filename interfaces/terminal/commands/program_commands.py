@@ -33,17 +33,17 @@ _IN_SYSTEM = ("self_image", "user_image", "summary")
 
 def _change_summary(context: CommandContext, argument: str) -> None:
     session_id = context.session_id
-    found = context.memory.summaries.of(session_id)
-    text = found.summary if found else ""
     if argument.strip().lower() == "edit":
+        stored = context.memory.summaries.of(session_id)
+        text = stored.summary if stored else ""
         edited = file_export.edit_text(context, text)
         if edited == text:
             context.tell("unchanged")
         else:
             context.memory.rounds.set_summary(session_id, edited)
             context.tell("summary.saved")
-    elif text:
-        context.aside.line(text)
+    elif (shown := context.memory.shown.summary(session_id)) and shown.summary:
+        context.aside.line(shown.summary)
     else:
         context.tell("summary.nothing")
 

@@ -83,7 +83,7 @@ def found_session(context: CommandContext, wanted: str) -> Session:
 def _show_session(context: CommandContext, session: Session) -> None:
     memory = context.memory
     context.aside.line(session_row(context, session), "title")
-    if summary := memory.summaries.of(session.session_id):
+    if summary := memory.shown.summary(session.session_id):
         context.aside.line(summary.summary, "quiet")
     context.aside.line()
     messages, rounds = memory.messages.of_session(session.session_id), memory.messages.rounds(session.session_id)
