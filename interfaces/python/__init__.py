@@ -38,7 +38,7 @@ from people import ME, open_people
 
 #: The client of added dialogues.
 _DIALOGUES = "dialogue"
-#: Seconds that background work is waited for when Python ends.
+#: Seconds that background work is waited for when a friend is closed or Python ends.
 _AT_THE_END = 30.0
 #: Most characters of a speaker's name.
 _LONGEST_NAME = 60
@@ -115,11 +115,17 @@ class Friend(Closing):
             self._service = MemoryService(self._people)
             self._companion = opened.enter_context(self._people.companion(person))
             self._opened = opened.pop_all()
-        close_at_exit(self._opened, self._people.index_workers, self._people.scheduler.pool)
+        self._pools = (self._people.index_workers, self._people.scheduler.pool)
+        close_at_exit(self._opened, *self._pools)
 
     def close(self) -> None:
-        """Close the memory; safe to call twice. Background work continues when it is opened again."""
+        """Close the memory; safe to call twice. Background work continues when it is opened again.
+
+        The step in hand is waited for: who removes the folder then meets nobody who still writes there.
+        """
         self._opened.close()
+        for pool in self._pools:
+            pool.finish(_AT_THE_END)
 
     # -- talking -------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ import re
 import runpy
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -177,6 +179,23 @@ def test_a_program_cannot_add_what_was_erased_and_sees_that_something_was(
         (one,) = friend.erased().erasures
         assert (one.messages, one.reason, one.proof.traces_left) == (1, "person", 0)
         assert secret not in str(one)
+
+
+@pytest.mark.parametrize("of", ["index_workers", "scheduler"])
+def test_a_friend_that_is_closed_writes_nothing_afterwards(tmp_path: Path, of: str) -> None:
+    friend, begun, ended = Friend(tmp_path / "data"), threading.Event(), list[bool]()
+    pool = getattr(friend._people, of)
+
+    def work() -> None:
+        begun.set()
+        friend._people._closing.wait(60)
+        time.sleep(1)  # longer than closing takes
+        ended.append(True)
+
+    (pool if of == "index_workers" else pool.pool).add(work)
+    assert begun.wait(60)
+    friend.close()
+    assert ended
 
 
 def test_of_a_friend_that_is_closed_nothing_is_kept_until_the_program_ends(tmp_path: Path) -> None:
