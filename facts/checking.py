@@ -21,7 +21,7 @@ from domain.records import Message
 from facts.ages import birth_years, dated_age
 from facts.by_hand import attribute_words
 from facts.cues import asks_openly, ends_or_denies, is_denial, is_question
-from facts.doers import Doing, names_in_talk
+from facts.doers import Doing, is_swapped, names_in_talk
 from facts.drafts import FactDraft, NoteDraft, QuoteDraft
 from facts.evidence import (
     Sentence,
@@ -510,6 +510,8 @@ class _Checking:
             return "taken back"
         if claim.draft is None or any(source.message.speaker for source in sources):
             return ""
+        if is_swapped(claim.text, self._names.person, own):
+            return "subject"
         doing = Doing(claim.text, claim.draft.subject, claim.about, self._own, self._people, self._window.words)
         if doing.is_done_by_another(evidence, words):
             return "subject"

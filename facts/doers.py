@@ -280,3 +280,68 @@ class Doing:
             and all(kin[0] & each for each in kin)
             and (bool(own) or not self._is_called(kin[0]))
         )
+
+
+#: What parts what two do in a statement, and the clauses of talk.
+_BESIDE = pattern_of(r",? (?:and|while|but|whereas) |[;；] ?|[，,]而?(?=[\u4e00-\u9fff])|而(?!且)")
+_CLAUSES = pattern_of(
+    r"[,;，；。.!！?？] ?| (?:and|while|but|whereas) |而(?!且)|(?<=[\u4e00-\u9fff\d]) (?=[\u4e00-\u9fff])"
+)
+_SPEAKER = pattern_of(r"\b(?:i|i'm|im|i've|i'll|i'd|me|my|mine)\b|[我咱俺]")
+_THIRD_PERSON = pattern_of(r"\b(?:he|she|he's|she's|his|her|him)\b|[他她]")
+#: Who does something, at the beginning of a part.
+_AGENT = pattern_of(
+    r"(?:[Tt]he |Mr\.? |Mrs\.? |Ms\.? |Dr\.? )?(?P<name>[A-Z][\w-]+)(?!['’\w-])"
+    r"|(?:his|her|their|the) (?:own )?(?P<role>[a-z]+)(?= )"
+    r"|(?:[他她]的)?(?P<han>(?![他她因所但就])[\u4e00-\u9fff]{2,3}?)(?=[想要不没负认觉嫌钓代坚给是在去做愿直])"
+)
+_ONESELF = "@"
+
+
+def is_swapped(statement: str, own: Collection[str], quoted: Sequence[str]) -> bool:
+    """Whether a statement of what each of two does gives each what the other one does in the quoted words.
+
+    "Peter keeps the house and Ana the cabin" of "Peter keeps the cabin and I keep the house". ``own`` are the names of
+    whoever speaks. Not where any of it is right.
+    """
+    parts = [(_agent_of(each, own), each) for each in _BESIDE.split(statement)]
+    agents = [*dict.fromkeys(agent for agent, _ in parts if agent)]
+    if len(agents) != 2 or not parts[0][0]:
+        return False
+    deeds = [_terms_of(part for agent, part in parts if agent == one) for one in agents]
+    called = telling_terms(" ".join((*own, *agents)))
+    said: dict[str, set[str]] = {agent: set() for agent in agents}
+    for clause in (each for words in quoted for each in _CLAUSES.split(_plain(words))):
+        if found := [(at, agent) for agent in agents if (at := _place_of(agent, clause, agents)) >= 0]:
+            said[min(found)[1]] |= telling_terms(clause)
+    if not all(said.values()):
+        return False
+    first, second = (deeds[0] - deeds[1] - called, deeds[1] - deeds[0] - called)
+    of_first, of_second = said.values()
+    right, crossed = (first & of_first) | (second & of_second), (first & of_second) | (second & of_first)
+    return bool(crossed) and not right
+
+
+def _terms_of(parts: Iterator[str]) -> frozenset[str]:
+    return frozenset().union(*map(telling_terms, parts))
+
+
+def _agent_of(part: str, own: Collection[str]) -> str:
+    """Who does what a part of a statement says, by name; "" if that is unclear."""
+    for name in filter(None, own):
+        if part.startswith(name) and not part.startswith(("'s", "’s", "的"), len(name)):
+            return _ONESELF
+        part = part.removeprefix(f"{name}的")
+    found = _AGENT.match(part)
+    return (found["name"] or found["role"] or found["han"]) if found else ""
+
+
+def _place_of(agent: str, clause: str, agents: Collection[str]) -> int:
+    """Where one of two agents stands in a clause; below 0 if nowhere. "He" is whoever of them is not the speaker."""
+    if agent == _ONESELF:
+        found = _SPEAKER.search(clause)
+    elif (at := clause.find(agent.casefold())) >= 0:
+        return at
+    else:
+        found = _THIRD_PERSON.search(clause) if _ONESELF in agents else None
+    return found.start() if found else -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from facts.doers import is_swapped
 from facts.drafts import QuoteDraft
 from tests.facts.talk import CHEN, MARA, checked, fact_draft, reason, talk
 
@@ -139,3 +140,25 @@ def test_a_name_with_nothing_before_its_possessive_costs_only_itself(name: str) 
 
 def test_a_particle_behind_a_space_asks_with_the_words_before_it() -> None:
     assert reason("陈默要辞职。", talk("2026-05-17", "我要 辞职 吗？"), 1, names=CHEN) == "question"
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "swapped"),
+    [
+        ("Ivo keeps the boat and I keep the van", "Ivo keeps the van and Mara keeps the boat.", True),
+        ("Ivo keeps the boat and I keep the van", "Ivo keeps the boat and Mara keeps the van.", False),
+        ("she bakes, i do the books", "Mara bakes and Ruth does the books.", True),
+        ("she bakes, i do the books", "Ruth bakes and Mara does the books.", False),
+        ("Ruth bakes and Ivo sells", "Ivo bakes while Ruth sells.", True),
+        ("Ruth bakes and we sell", "Mara sells and bakes.", False),
+        ("老周想搬去昆明，我不想搬", "陈默想搬去昆明，老周不想搬。", True),
+        ("老周想搬去昆明，我不想搬", "老周想搬去昆明，陈默不想搬。", False),
+        ("我妈做饭，我洗碗", "陈默做饭，妈妈洗碗。", False),
+    ],
+)
+def test_two_do_each_what_the_words_say_of_them(said: str, statement: str, swapped: bool) -> None:
+    names, who = (MARA, "Mara") if statement.isascii() else (CHEN, "陈默")
+    assert is_swapped(statement, (who,), (said,)) is swapped
+    fields = {"subject": who, "about": "person", "quotes": (QuoteDraft(1, said),)}
+    if swapped:
+        assert reason(statement, talk("2026-03-05", said), 1, names=names, **fields)
