@@ -43,6 +43,7 @@ from facts.refuting import (
     find_refusal,
     governing_clause,
     is_already_done,
+    is_day_of_before,
     is_still_ahead,
     mentions_kin,
 )
@@ -508,6 +509,9 @@ class _Checking:
             return "polarity"
         if self._around.takes_back(claim.text, words):
             return "taken back"
+        stated = _days_in(claim.text, sources[-1].said)
+        if is_day_of_before(claim.text, stated, [each.text for each in evidence], sources[-1].said):
+            return "polarity"
         if claim.draft is None or any(source.message.speaker for source in sources):
             return ""
         if is_swapped(claim.text, self._names.person, own):

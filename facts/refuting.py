@@ -30,7 +30,7 @@ from language.numbers import (
 )
 from language.relations import kin_words
 from language.sentences import split_clauses, split_sentences
-from language.times import read_times, without_times
+from language.times import TimeRange, read_times, without_times
 from language.words import terms
 
 #: Nouns that make "in the film industry" or "in our book club" a place of everyday life.
@@ -367,6 +367,27 @@ def _is_bygone_number(statement: str, sentences: Sequence[str]) -> bool:
         return False
     now = find_numbers(_ONCE.sub(" ", said))
     return bool(now) and not stated.isdisjoint(once - now) and stated.isdisjoint(now - once)
+
+
+#: A day that something had before it was moved, or does not have: "it was going to be Monday", 本来周五, "not the 4th".
+_MOVED_FROM = Guarded(
+    "was |were |from |not |instead of|本来|原来|原定|原先|原本|之前|不是",
+    r"(?:本来|原来|原定|原先|原本|之前)(?:是|说|定|要|打算|约)?[^，。；,; ]*|不是[^，。；,;]*"
+    r"|\b(?:was|were) (?:gonna|going|supposed|meant|due|to be|on|at|the)\b[^,.;]*?(?=[,;.]| but\b| now\b|$)"
+    r"|\b(?:moved|bumped|pushed|changed|shifted|put back|brought forward|switched) (?:back )?from [^,.;]*? to\b"
+    r"|\b(?:not|instead of) (?:the |on )?[^,.;]*",
+)
+_TELLS_A_MOVE = pattern_of(r"\b(?:was|were|had|originally|instead|before|not|from|moved)\b|本来|原|之前|改|不")
+
+
+def is_day_of_before(statement: str, stated: Sequence[TimeRange], sentences: Sequence[str], said: date) -> bool:
+    """Whether a day ``stated`` as the one of now is in the words only as the one before a move."""
+    text = _plain(" ".join(sentences))
+    if not stated or not _MOVED_FROM.may_stand_in(text) or _TELLS_A_MOVE.search(statement):
+        return False
+    before = " ".join(each[0] for each in _MOVED_FROM.all_in(text))
+    once, now = (TextFigures(each, said).days for each in (before, _MOVED_FROM.sub(" ", text)))
+    return bool(before) and any(day in once and day not in now for day in stated)
 
 
 #: The characters behind a sentence in which what it says may be taken back.

@@ -761,3 +761,20 @@ def test_a_cue_of_another_clause_weakens_nothing() -> None:
         draft = fact_draft(statement, 1, subject=who, quotes=(QuoteDraft(1, quoted),))
         (fact,) = checked(draft, talk("2026-03-05", said), names).facts
         assert fact.stance == "stated", said
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "why"),
+    [
+        ("My hearing test was supposed to be this Friday, now it's the 20th", "Mara's hearing test is on 6 March 2026.", "polarity"),
+        ("My hearing test was supposed to be this Friday, now it's the 20th", "Mara's hearing test is on 20 March 2026.", ""),
+        ("The match got bumped from the 14th to the 21st", "Mara's match is on 14 March 2026.", "polarity"),
+        ("The match got bumped from the 14th to the 21st", "Mara's match was moved from 14 March 2026 to 21 March 2026.", ""),
+        ("面试本来这周六，推到十四号了", "陈默的面试在2026年3月7日。", "polarity"),
+        ("面试本来这周六，推到十四号了", "陈默的面试在2026年3月14日。", ""),
+    ],
+)  # fmt: skip
+def test_a_day_of_before_a_move_is_not_the_day(said: str, statement: str, why: str) -> None:
+    names, who = (MARA, "Mara") if statement.isascii() else (CHEN, "陈默")
+    fields = {"subject": who, "about": "person", "stance": "planned", "quotes": (QuoteDraft(1, said),)}
+    assert reason(statement, talk("2026-03-04", said), 1, names=names, **fields) == why
