@@ -288,6 +288,8 @@ def _read_fact(value: object, checks: _Checks, note: Mapping[str, object]) -> Fa
         named = [quote.message for quote in quotes if quote.message] or first_of(note, "turns", "turn")
     messages = handles_of(named)
     restatement = line_of(first_of(fact, "restatement", "statement", "text", "fact"))[:_LONGEST_STATEMENT]
+    if triple := _read_triple(fact.get("triple"), "subject", "attribute", "value"):
+        fact |= dict(zip(("subject", "attribute", "value"), triple, strict=True))
     attribute = line_of(first_of(fact, "attribute", "predicate", "property", "key"))[:80]
     content = line_of(first_of(fact, "value", "object")) or "、".join(words_of(fact.get("value")))
     content = content[:_LONGEST_VALUE]
@@ -365,15 +367,17 @@ _STANCE_FORMS: Mapping[str, Stance] = {
 
 def _read_relations(value: object) -> Iterable[RelationDraft]:
     for row in value if isinstance(value, list) else []:
-        parts = _read_triple(row)
-        if len(parts) == 3 and all(parts):
+        parts = _read_triple(row, "source", "relation", "target")
+        if parts and all(parts):
             yield RelationDraft(*(part[:120] for part in parts))
 
 
-def _read_triple(row: object) -> tuple[str, ...]:
+def _read_triple(row: object, *names: str) -> tuple[str, ...]:
+    """Three texts that stand in a list, or under their names; nothing where there are not three."""
     if isinstance(row, Mapping):
-        return tuple(line_of(row.get(key)) for key in ("source", "relation", "target"))
-    return words_of(row)
+        return tuple(line_of(row.get(name)) for name in names)
+    parts = tuple(map(line_of, row)) if isinstance(row, list) else words_of(row)
+    return parts if len(parts) == len(names) else ()
 
 
 def _is_verdict(row: object) -> bool:
