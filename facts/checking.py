@@ -37,7 +37,15 @@ from facts.evidence import (
     weakest_stance,
 )
 from facts.figures import Figures, correct_figures, wrong_figure
-from facts.refuting import Around, find_fault, find_refusal, governing_clause, is_still_ahead, mentions_kin
+from facts.refuting import (
+    Around,
+    find_fault,
+    find_refusal,
+    governing_clause,
+    is_already_done,
+    is_still_ahead,
+    mentions_kin,
+)
 from facts.restating import as_corrected_name, is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
@@ -75,6 +83,8 @@ _ATTRIBUTES = pattern_of(
     r"|^根据|说|写道?|(?<!自)称|回复|要求|通知",
     re.IGNORECASE,
 )
+#: A statement that somebody thinks something, whatever that is.
+_IS_A_VIEW = pattern_of(r"\b(?:thinks?|thought|believes?|reckons?|suspects?|fears?)\b|觉得|认为|以为|怀疑")
 #: That somebody asks whoever is named behind it; and words of asking in a question, which is then of asking others.
 _ASKS_WHOM = pattern_of(r"(?:\bask(?:s|ed|ing)? |(?<![访学顾疑])问[了过]?(?!题))(?P<whom>.+)", re.IGNORECASE)
 _ASKING = pattern_of(r"\bask(?:s|ed|ing)?\b|(?<![访学顾疑])问(?!题)", re.IGNORECASE)
@@ -84,6 +94,8 @@ _A_ROLE = pattern_of("班主任|主任|老师|医生|大夫|护士|房东|老板
 _LATIN_PLACE = pattern_of(r"[去在到飞从回] ?(?P<name>[A-Z][A-Za-z]+)")
 #: Words of a name that may have been said in another form, or left out.
 _OF_A_NAME = ("Street", "Road", "Avenue", "Lane", "Drive", "Square", "Dr", "Mr", "Mrs", "Ms", "Prof")
+#: What somebody is called, whose first character is part of no name.
+_CALLED = pattern_of("叫[成作做]")
 #: Characters of a single day: 2026-11-21.
 _DAY = 10
 
@@ -476,7 +488,8 @@ class _Checking:
         best = best_sentences(wanted, own) or best_sentences(wanted, (), parts) or best
         if self._says_that_it_asks(claim, sources) and is_question(best[0][0].text):
             return "", "stated"
-        return "", weakest_stance(wanted, best, of_companion=of_companion, denied=is_denial(claim.text))
+        said_so = weakest_stance(wanted, best, of_companion=of_companion, denied=is_denial(claim.text))
+        return "", "stated" if said_so == "supposed" and _IS_A_VIEW.search(claim.text) else said_so
 
     def _find_doubt(self, claim: _Claim, evidence: Sequence[Sentence], sources: Sequence[Source]) -> str:
         """Whether it is still ahead, was put right, or is done by somebody else; "" if no rule knows."""
@@ -485,7 +498,12 @@ class _Checking:
             begins = claim.draft.start if claim.draft else ""
             if is_still_ahead(claim.text, evidence, words, ahead=begins[: len(said)] > said[: len(begins)]):
                 return "not yet"
-        if self._around.takes_back(claim.text):
+        own = [quote.words for quote in claim.quotes if quote.role == "user"]
+        if claim.stance == "planned" and is_already_done(
+            claim.text, [each.text for each in evidence], own, sources[-1].said
+        ):
+            return "polarity"
+        if self._around.takes_back(claim.text, words):
             return "taken back"
         if claim.draft is None or any(source.message.speaker for source in sources):
             return ""
@@ -703,7 +721,8 @@ def _is_answered(source: Source, sources: Sequence[Source]) -> bool:
 
 def _names_of(claim: _Claim) -> Iterator[str]:
     """Every name that a claim asserts, in either script; a "Street" or "Dr" may have been said as "st" or "doctor"."""
-    yield from (name for name in names_in(claim.text) if name.rstrip(".") not in _OF_A_NAME)
+    text = _CALLED.sub(" ", claim.text)
+    yield from (name for name in names_in(text) if name.rstrip(".") not in _OF_A_NAME)
     if claim.draft is None:
         return
     yield from latin_names(claim.value) if " " in claim.value or unspaced_length(claim.value) else ()

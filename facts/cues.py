@@ -99,6 +99,10 @@ _PLANNED = Guarded(
 )
 
 
+#: What happened is told with a laugh, not made up.
+_HAPPENED = pattern_of(
+    r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|yesterday|last (?:week|month|year|night))\b|刚|昨|去年|前[天年]|当年|上[次周个]|那天"
+)
 #: So few characters beside a laugh say nothing.
 _HARDLY_A_WORD = 3
 #: How much, not what somebody wants: "it hurts so much I want to scream", 难受得想哭.
@@ -126,7 +130,7 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     following = following.casefold()
     laughs = _LAUGHS.search(following) or _JOKED.search(following)
     only_laughs = laughs is not None and len(following) - len(laughs[0]) < _HARDLY_A_WORD
-    if only_laughs or _JOKED.search(sentence) or _LAUGHS.search(sentence):
+    if _JOKED.search(sentence) or ((only_laughs or _LAUGHS.search(sentence)) and not _HAPPENED.search(sentence)):
         return "joked"
     if _SUPPOSED.search(sentence):
         return "supposed"
@@ -185,7 +189,7 @@ def is_unreal(sentence: str) -> bool:
 #: Words that mark a joke, a thought or hearsay.
 _HEDGES = Guarded(
     "jok|jest|teas|kid|ironic|sarcas|may|could|should|possibl|probabl|suppos|think|thought|believ|imagin|wonder|consider|hear|rumo|guess|unsure|not sure|likely|whether|玩笑|打趣|戏称|自嘲|说笑|考虑|觉得|以为|认为|推测|猜|估计|想着|是否|未必|不确定",
-    r"\b(?:jok\w+|jest\w*|teas\w+|kid(?:s|ded)|ironic\w*|sarcas\w+|may|could|should|possibl[ey]|probabl[ey]|suppos\w+|think(?:s|ing)?|thought"
+    r"\b(?:jok\w+|jest\w*|teas\w+|kid(?:s|ded)|ironic\w*|sarcas\w+|(?<!\d )(?<!in )(?<!of )may(?! \d)|could|should|possibl[ey]|probabl[ey]|suppos\w+|think(?:s|ing)?|thought"
     r"|believ\w+|imagin\w+|wonder\w*|consider\w*|heard|hears|rumou?r\w*|guess\w*|unsure|not sure|unlikely|likely|whether)\b"
     r"|玩笑|打趣|戏称|自嘲|说笑|考虑|觉得|以为|认为|推测|猜|估计|想着|是否|未必|不确定",
     any_case=True,

@@ -337,8 +337,9 @@ _SHIFT = Guarded(
 
 _A_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _COUNTS_DAYS = Guarded(
-    "day|night|tomo|month|year|week|wk|tmr|old|ago|the one|not this|mon|tue|wed|thu|fri|sat|sun| de "
-    "|天|周|星期|礼拜|往前数|往后数|倒数|eid|diwali|ramadan|passover|hanukkah|festival|mid-autumn|half|before|第|初|月|夕|年|前一|日|朝|春节"
+    "turn|will be|first of|after|earlier|later|ahead|day|night|tomo|month|year|week|wk|tmr|old|ago|the one|not this"
+    "|mon|tue|wed|thu|fri|sat|sun| de "
+    "|天|周|星期|礼拜|前|后|往前数|往后数|倒数|eid|diwali|ramadan|passover|hanukkah|festival|mid-autumn|half|before|第|初|月|夕|年|前一|日|朝|春节"
     "|元宵|端午|中秋|重阳",
     rf"\b(?:first|second|third|fourth|last) (?:{_A_WEEKDAY}|weekend|week|day|night) (?:of|in|before|after)\b"
     r"|\bday (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|[a-z]+teen)\b"
@@ -354,7 +355,11 @@ _COUNTS_DAYS = Guarded(
     rf"|\b(?:today|tomorrow|tmrw?|tomoz|{_A_WEEKDAY}) (?:week|fortnight)\b"
     rf"|\b(?:(?:first|last) weekend (?:of|in)|(?:back|home) the {_A_WEEKDAY})\b"
     r"|\bthe (?:one|week|day) after\b|\bnot this\b|\b(?:mon|tues?|weds?|thurs?|fri|sat|sun)\b|\b\d{1,2} de [a-z]+"
-    r"|(?:头一个|最后一个|第[一二三四]个)(?:周|星期|礼拜)|去年的?今天|往前数|往后数|倒数",
+    r"|(?:头一个|最后一个|第[一二三四]个)(?:周|星期|礼拜)|去年的?今天|往前数|往后数|倒数"
+    rf"|\b(?:{_A_WEEKDAY}|days?|weeks?|months?|years?) (?:before|after|earlier|later|ahead)\b"
+    r"|\b(?:turn(?:s|ing|ed)?|will be) (?:\w+ty|\w+teen|\d+|one|two|three|four|five|six|seven|eight|nine|ten)\b"
+    r"|\bfirst of (?:the|last|next|this) (?:month|year)\b"
+    r"|[年月](?:零|又)?[\d一二三四五六七八九十两]+个?[年月天]",
 )
 
 
@@ -798,6 +803,12 @@ def is_reversed(
         for sentence in tops
         for terms, denied in sentence.clauses_taken_back
     ]
+    clauses = [each for sentence in tops for each in sentence.clauses_taken_back]
+    kept, gone = (
+        frozenset().union(*(terms for terms, denied in clauses if bool(denied) == way)) for way in (False, True)
+    )
+    if len(wanted & kept - gone) > 1:
+        return False  # "I do not charge her mother for the lesson; she does my accounts"
     most = max((score for score, _ in scored), default=0)
     return (
         most >= len(wanted) * (_ENOUGH if statement.isascii() else _ENOUGH_HAN)

@@ -10,17 +10,27 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
 from facts.cues import is_denial
-from facts.evidence import Sentence, telling_terms
+from facts.evidence import Sentence, TextFigures, telling_terms
 from language.calendar import MONTH_NAMES
-from language.numbers import ENGLISH_COUNT, ORDINAL, derived_numbers, find_numbers, parse_number
+from language.numbers import (
+    ENGLISH_COUNT,
+    ORDINAL,
+    asserted_numbers,
+    derived_numbers,
+    find_numbers,
+    may_mention,
+    parse_number,
+)
 from language.relations import kin_words
 from language.sentences import split_clauses, split_sentences
+from language.times import read_times, without_times
 from language.words import terms
 
 #: Nouns that make "in the film industry" or "in our book club" a place of everyday life.
@@ -140,15 +150,21 @@ class Around:
         return frozenset(self.text.split())
 
     @cached_property
-    def _corrections(self) -> Sequence[tuple[frozenset[str], frozenset[str]]]:
+    def _corrections(self) -> Sequence[tuple[int, frozenset[str], frozenset[str]]]:
         return tuple(_corrections_in(self.plain)) if _MAY_CORRECT.search(self.plain) else ()
 
-    def takes_back(self, statement: str) -> bool:
-        """Whether a number of a statement was put right in it."""
+    def takes_back(self, statement: str, quoted: Sequence[str]) -> bool:
+        """Whether a number that a statement has of the ``quoted`` words was put right in it."""
         if not self._corrections or is_denial(statement):
             return False
         stated = find_numbers(statement)
-        return any(wrong <= stated and right.isdisjoint(stated) for wrong, right in self._corrections)
+        found = [(self.plain.find(words), len(words)) for words in map(_plain, quoted)]
+        return any(
+            wrong <= stated
+            and right.isdisjoint(stated)
+            and any(0 <= at - start < length for start, length in found if start >= 0)
+            for at, wrong, right in self._corrections
+        )
 
     def is_name(self, word: str) -> bool:
         """Whether a word with a capital is twice in it, and never without."""
@@ -191,7 +207,7 @@ def find_fault(
         return "polarity"
     if (
         _is_bygone_number(statement, sentences)
-        or _is_of_other_label(statement, sentences)
+        or _is_number_of_another(statement, quoted)
         or _is_turned_around(statement, sentences)
     ):
         return "polarity"
@@ -388,6 +404,19 @@ def is_still_ahead(statement: str, evidence: Sequence[Sentence], quoted: Sequenc
     return not done and (ahead or (bool(clauses) and all(map(_STILL_AHEAD.search, clauses))))
 
 
+#: What says by itself that something is over.
+_IS_OVER = pattern_of(r"\b(?:already|yesterday|last (?:week|month|year|night))\b|已经|昨|上个?[周月礼]|去年")
+_PLANS = pattern_of(r"\b(?:going to|will|plans? to|intends? to|(?:is|are) to)\b|打算|计划|准备|[将要会](?=[^，。])")
+
+
+def is_already_done(statement: str, sentences: Sequence[str], quoted: Sequence[str], said: date) -> bool:
+    """Whether a statement plans what the quoted words tell as done, with no day after ``said`` around them."""
+    if not quoted or not _PLANS.search(statement) or not all(_IS_OVER.search(_plain(each)) for each in quoted):
+        return False
+    days = (day for each in sentences for day in TextFigures(each, said).days)
+    return not any(_STILL_AHEAD.search(_plain(each)) for each in sentences) and all(day.last <= said for day in days)
+
+
 _NUMBER = (
     r"\d(?:[\d,.:]*\d)?|(?<![周期拜])[零一二两三四五六七八九十百千万]{1,8}"
     rf"|\b(?:{ENGLISH_COUNT.replace('?P<count>', '?:')}|{ORDINAL})\b"
@@ -410,8 +439,8 @@ _UNITS = frozenset("年月日号点分岁块元斤个")
 _AS_FAR, _NEAR = 150, 80
 
 
-def _corrections_in(plain: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
-    """The numbers in a text that are put right, wrong and right: "400 euro … no wait, 450", 是145不是155."""
+def _corrections_in(plain: str) -> Iterator[tuple[int, frozenset[str], frozenset[str]]]:
+    """The numbers in a text that are put right, where the wrong one stands, wrong and right: "400 euro … no wait, 450", 是145不是155."""
     found = ((each.start(), each.end(), find_numbers(each[0])) for each in _A_NUMBER.finditer(plain))
     numbers = [each for each in found if each[2]]
     for (start, end, one), (begin, behind, other) in pairwise(numbers):
@@ -421,11 +450,11 @@ def _corrections_in(plain: str) -> Iterator[tuple[frozenset[str], frozenset[str]
         if _UNITS.issuperset(units := {plain[end : end + 1], plain[behind : behind + 1]}) and len(units) > 1:
             continue
         if _RATHER.search(between):
-            yield one, other
+            yield start, one, other
         if len(between) < _NEAR and _NOT_THIS.search(between):
-            yield other, one
+            yield begin, other, one
         if len(between) < _NEAR and _NOT_THIS.search(plain[max(0, start - _NEAR) : start]):
-            yield one, other
+            yield start, one, other
 
 
 def _is_story(statement: str, evidence: Sentence) -> bool:
@@ -470,6 +499,8 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
     whole = " ".join(sentences).casefold()
     given = find_numbers(_COUNTED.sub(" ", whole)) | derived_numbers(whole, find_numbers(whole))
     bare = {int(each) for each in given if each.isdecimal()}
+    values = sorted(bare.union(*said.values()))
+    bare |= {more - less for less, more in combinations(values, 2)}  # "14 of 16 done": two are left
     return any(not numbers & bare for numbers in others)
 
 
@@ -490,18 +521,49 @@ def _ways(text: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
     yield from (each for each in found if all(each) and each[0] != each[1])
 
 
-#: What a number right behind it is of: 数学132 英语98; 现在 and 涨到 are of nothing.
-_LABELLED = pattern_of(
-    r"(?P<label>(?![今昨明去上])[\u4e00-\u9fff]{2}(?<![在前后到了过约有剩成是才只要年月天日]))(?P<number>\d+(?:\.\d+)?)"
+#: What parts what two numbers are of, also where nobody set a comma: "I said 2800 and he laughed".
+_BETWEEN = pattern_of(
+    r"[,;.!?，。；！？、：:]+ ?| (?=(?:and|but|or|now|then|so|which|instead)\b)|(?<=[\u4e00-\u9fff\d]) (?=[\u4e00-\u9fff])"
+)
+#: What is counted or measured; two numbers of unlike things are not mistaken for each other.
+_MEASURE = pattern_of(
+    r"(?<=[\d一二两三四五六七八九十百千万])(?:[层楼次吨斤平岁]|毫[克升]|公[里斤])|(?<=\d)(?: ?(?:mg|kg|km|ml|mm|cm)\b|%)"
+)
+#: A written date means the same day whenever it was said.
+_ANY_DAY = date(2000, 1, 1)
+#: Terms that hold numbers and units are of any number.
+_OF_NUMBERS = pattern_of(
+    r"\d|[一二两三四五六七八九十百千万]|[元块岁个点月日号年分次]$|公[里斤]|毫[克升]|^(?:euro|pound|dollar|hour|month|minute|week|day|year|night|kilo)s?$"
 )
 
 
-def _is_of_other_label(statement: str, sentences: Sequence[str]) -> bool:
-    """Whether a number is of something else, and what a statement says it is of has another: 英语132 of 数学132 英语98."""
-    of = {each["label"]: each["number"] for one in sentences for each in _LABELLED.finditer(one)}
-    stated = find_numbers(statement)
-    other = any(number in stated and label not in statement for label, number in of.items())
-    return other and any(label in statement and number not in stated for label, number in of.items())
+def _is_number_of_another(statement: str, quoted: Sequence[str]) -> bool:
+    """Whether the one number of a statement is of something else, and what it says has the other of the two quoted.
+
+    "Emyr wants 3200 for it. I said 2800": the clause with 2800 has no word of "Emyr asks 2800", the other one has.
+    """
+    stated = _amounts(statement)
+    if len(stated) != 1:
+        return False
+    wanted = {term for term in telling_terms(statement) if not _OF_NUMBERS.search(term)}
+    clauses = [(_amounts(each), each) for words in quoted for each in _BETWEEN.split(words) if each]
+    if sum(len(amounts) for amounts, _ in clauses) != 2:
+        return False
+    found = [(any(not stated[0].isdisjoint(one) for one in amounts), clause) for amounts, clause in clauses if amounts]
+    its, others = ([clause for own, clause in found if own == way] for way in (True, False))
+    bare = any(all(map(_OF_NUMBERS.search, telling_terms(each))) for each in its)  # of the clause before it
+    if not its or bare or {*_MEASURE.findall("，".join(its))} != {*_MEASURE.findall("，".join(others))}:
+        return False
+    return all(wanted.isdisjoint(telling_terms(each)) for each in its) and any(
+        not wanted.isdisjoint(telling_terms(each)) for each in others
+    )
+
+
+def _amounts(text: str) -> Sequence[frozenset[str]]:
+    """The numbers of a text that are no times, each in its forms."""
+    if not may_mention(text):
+        return ()
+    return [frozenset(each) for each in asserted_numbers(without_times(text, read_times(text, _ANY_DAY)))]
 
 
 def _counts(text: str) -> Mapping[str, set[int]]:
@@ -528,7 +590,7 @@ def _best_clause(statement: str, sentence: str) -> str:
 
 #: A name like 阿珂 or 老魏, or a name with a verb, at the beginning of a clause.
 _NICKNAME = pattern_of(
-    r"^(?:[^，。]{0,5}?[，,])?(?:对了|还有|另外|话说|那|可|就|今天|昨天)?(?P<name>[阿老小][\u4e00-\u9fff])(?<!小[时区孩学伙组说])(?<!老[家人是年了师])(?!和我|跟我)"
+    r"^(?:[^，。]{0,5}?[，,])?(?:对了|还有|另外|话说|那|可|就|今天|昨天)?(?P<name>[阿老小][\u4e00-\u9fff])(?<!小[时区孩学伙组说])(?<!老[家人是年了师伙])(?!和我|跟我)"
 )
 _OPENING_NAME = pattern_of(
     r"^\W*(?:(?:and|but|so|because|since|well|then|also|today|yesterday)\W+)*(?P<name>[A-Z][\w-]+)(?='s\b| [a-z])"

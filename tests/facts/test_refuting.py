@@ -654,6 +654,16 @@ def test_words_as_people_type_them_say_what_follows_from_them(said: str, quoted:
         ("cholesterol is 5.1, down from 6.4", "5.1, down from 6.4", "Mara's cholesterol went from 6.4 to 5.1.", ""),
         ("物理88 化学71", "物理88 化学71", "陈默化学考了88分。", "polarity"),
         ("物理88 化学71", "物理88 化学71", "陈默化学考了71分。", ""),
+        ("ms Baines predicts a 4, i think i'll get a 6", "ms Baines predicts a 4, i think i'll get a 6",
+         "Ms Baines predicts that Mara gets a 6.", "polarity"),
+        ("ms Baines predicts a 4, i think i'll get a 6", "ms Baines predicts a 4, i think i'll get a 6",
+         "Ms Baines predicts that Mara gets a 4.", ""),
+        ("marks are back, 81. needed 75 for the bursary", "marks are back, 81. needed 75 for the bursary",
+         "Mara got 81, enough for the bursary.", ""),
+        ("一天两次，一次1毫克", "一天两次，一次1毫克", "陈默一次吃1毫克。", ""),
+        ("骑车去单位8公里 坐船才5公里", "骑车去单位8公里 坐船才5公里", "陈默骑车去单位5公里。", "polarity"),
+        ("骑车去单位8公里 坐船才5公里", "骑车去单位8公里 坐船才5公里", "陈默骑车去单位8公里。", ""),
+        ("9 jars filled of 12", "9 jars filled of 12", "Mara has three jars left to fill.", ""),
         ("班级名次从12掉到30", "从12掉到30", "陈默的名次从30升到12。", "polarity"),
         ("班级名次从12掉到30", "从12掉到30", "陈默的名次从12掉到30。", ""),
         # a cue of another clause
@@ -663,7 +673,12 @@ def test_words_as_people_type_them_say_what_follows_from_them(said: str, quoted:
         ("The bakery? I left it in May.", "The bakery? I left it in May.", "Mara left the bakery in May.", ""),
         ("if I'm honest the knee is worse", "the knee is worse", "Mara's knee is worse.", ""),
         ("dad's flat is sold bc he couldn't do the stairs", "dad's flat is sold", "Mara's dad's flat is sold.", ""),
+        # a correction of another number, and a no beside what is so
+        ("I bought 12 lamps, no wait, 13. I take 12 mg a day", "I take 12 mg a day", "Mara takes 12 mg a day.", ""),
+        ("I do not charge her for the lesson; she does my tax return instead", "I do not charge her for the lesson; she does my tax return instead",
+         "Mara's pupil does her tax return for the lesson.", ""),
         # figures in other words
+        ("they turn one on the 24th, we fly two days ahead", "we fly two days ahead", "Mara flies on 22 March 2026.", ""),
         ("they won five two on Saturday", "they won five two", "Mara's team won 5-2.", ""),
         ("一斤三块八", "一斤三块八", "陈默买的一斤3.8元。", ""),
         ("烧到39度4", "烧到39度4", "陈默的孩子烧到39.4度。", ""),
@@ -704,6 +719,35 @@ def test_all_quoted_passages_of_a_message_are_read() -> None:
     # One passage of a message is stored: it has both.
     (stored,) = fact.quotes
     assert all(one.words in stored.words for one in quotes)
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "why"),
+    [
+        ("I already sent her the keys last week", "Mara plans to send her the keys.", "polarity"),
+        ("I already sent the deposit, the keys I'll send on Friday", "Mara plans to send the keys.", ""),
+        ("片子上周已经拍完了", "陈默打算去拍片子。", "polarity"),
+        ("片子上周已经拍完了，下周再拍一次", "陈默打算下周再拍一次片子。", ""),
+    ],
+)
+def test_what_is_already_done_is_no_plan(said: str, statement: str, why: str) -> None:
+    names, who = (MARA, "Mara") if statement.isascii() else (CHEN, "陈默")
+    fields = {"subject": who, "about": "person", "stance": "planned", "quotes": (QuoteDraft(1, said),)}
+    assert reason(statement, talk("2026-03-05", said), 1, names=names, **fields) == why
+
+
+def test_a_laugh_or_a_guess_weakens_neither_what_happened_nor_that_somebody_thinks_so() -> None:
+    for said, statement, stance in (
+        ("yesterday I fell off the stage haha", "Mara fell off the stage.", "stated"),
+        ("I could sell a kidney haha", "Mara sells a kidney.", "joked"),
+        ("昨天我把锅烧穿了哈哈", "陈默把锅烧穿了。", "stated"),
+        ("He reckons the landlord is bluffing and would give in", "Mara's brother believes that the landlord is bluffing.",
+         "stated"),
+    ):  # fmt: skip
+        names, who = (MARA, "Mara") if statement.isascii() else (CHEN, "陈默")
+        draft = fact_draft(statement, 1, subject=who, quotes=(QuoteDraft(1, said),))
+        (fact,) = checked(draft, talk("2026-03-05", said), names).facts
+        assert fact.stance == stance, said
 
 
 def test_a_cue_of_another_clause_weakens_nothing() -> None:
