@@ -176,9 +176,12 @@ def _read_open(value: object) -> str:
 def read_comparison(reply: str, new: int, finish: str = "stop") -> ComparisonRead:
     """The verdicts of a reply, and the facts it doubts. In it the numbers of known facts follow those of the ``new``.
 
-    A known fact by the number of a new one is no. 0, which is none.
+    A known fact by the number of a new one is no. 0, which is none. A verdict is a line, "1 changes 4, 5", or an entry
+    of JSON.
     """
-    found = read_entries(reply, finish, "verdicts", "comparisons", "results", "items")
+    lines = _VERDICT_LINE.finditer(unicodedata.normalize("NFKC", reply.rpartition("</think>")[2]))
+    found = Entries(tuple(line.groupdict() for line in lines), understood=True, cut=False)
+    found = found if found.values else read_entries(reply, finish, "verdicts", "comparisons", "results", "items")
     rejected: Counter[str] = Counter()
     rows = [value for value, cut in _with_cut(found) if not cut]
     listed = first_of(read_object(reply), "doubts", "doubtful", "may_no_longer_hold")
@@ -191,6 +194,13 @@ def read_comparison(reply: str, new: int, finish: str = "stop") -> ComparisonRea
         +rejected,
         found.understood,
     )
+
+
+#: A new number, the verdict and known numbers, in a line of their own.
+_VERDICT_LINE = pattern_of(
+    r"^\W*(?P<new>\d+)\W+(?P<verdict>same|changes?|ends?|corrects?|doubts?)\W+(?P<known>\d[\d\s,、和and-]*)[.。]?$",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def read_answers(reply: str, count: int) -> dict[int, Answer]:

@@ -131,18 +131,18 @@ class Task:
         """
         lines = dict(each for one in asked for each in zip(one.places, one.passage, strict=True))
         numbers = {place: number for number, place in enumerate(sorted(lines), 1)}
-        records, hour = list[str](), ""
+        records, hour = list[object](), ""
         for place, number in numbers.items():
             line = lines[place]
             # The time stands where it is another hour.
             said = line if line[:_HOUR] != hour else line[_STAMP:].lstrip()
-            records.append(self._line_of(f"m{number} {said}"))
+            records.append(texts.encode_json(f"m{number} {self._harmless_text(said)}"))
             hour = line[:_HOUR]
         for number, one in enumerate(asked, 1):
             rests = _ranges_of([numbers[place] for place in one.places])
             stance = "" if one.stance == "stated" else f" ({one.stance})"
             rests += f", open {one.open}" if one.open else ""
-            records.append(self._line_of(f"{number} m{rests}: {one.statement}{stance}"))
+            records.append(texts.encode_json(f"{number} m{rests}: {self._harmless_text(one.statement)}{stance}"))
         still_open = self._templates.still_open.format(**self.names) if any(one.open for one in asked) else ""
         return self._task_prompt(self._templates.verify, records, open=still_open)
 
@@ -158,15 +158,15 @@ class Task:
         verified = ((number, fact) for number, fact in enumerate(new, 1) if fact.basis == "verified")
         shown: list[tuple[str, int, NewFact | Fact]] = [("new", *one) for one in verified]
         shown += (("known", *one) for one in enumerate(known, len(new) + 1))
-        records, above = list[str](), ""
+        records, above = list[object](), {"": ""}
         for kind, number, fact in shown:
-            day = f"{kind}, {fact.said[:10]}:"
+            day = {kind: fact.said[:10]}
             records += [day] if day != above else []
             above = day
             beside = [at for at, one in enumerate(known, len(new) + 1) if kind == "new" and one.slot == fact.slot]
             more = [*([f"~{_ranges_of(beside)}"] if beside else []), *self._more_of(fact)]
-            said = f"{number} {fact.restatement}"
-            records.append(self._line_of(f"{said} ({'; '.join(more)})" if more else said))
+            said = f"{number} {self._harmless_text(fact.restatement)}"
+            records.append(texts.encode_json(f"{said} ({'; '.join(more)})" if more else said))
         return self._task_prompt(self._templates.compare, records)
 
     def persona_operations(self, about: PersonaTask) -> tuple[PromptMessage, ...]:
@@ -220,7 +220,7 @@ class Task:
         return TEMPLATES[self.language]
 
     def _task_prompt(self, template: str, records: Iterable[object], **more: str) -> tuple[PromptMessage, ...]:
-        """The instruction, and the records between two marks, one a line; some are lines already."""
+        """The instruction, and the records between two marks, one a line; some are JSON already."""
         lines = (one if isinstance(one, str) else texts.encode_json(one) for one in records)
         fenced = "\n".join([self.boundary, *lines, self.boundary])
         return PromptMessage("system", template.format(**self.names, **more)), PromptMessage("user", fenced)
@@ -231,7 +231,7 @@ class Task:
         if fact.stance != "stated":
             yield fact.stance
         if 2 * len(value.intersection(terms(said))) <= len(value) > 0:
-            yield fact.value
+            yield self._harmless_text(fact.value)
         if any(day and day not in said for day in (fact.start, fact.end)):
             yield f"{fact.start} – {fact.end}".strip()
 
@@ -277,10 +277,6 @@ class Task:
     def _days_between(self, spoken: tuple[str, str]) -> str:
         days = dict.fromkeys(day for time in spoken if (day := day_of(time)))
         return " – ".join(day_in(self.language, day) for day in days)
-
-    def _line_of(self, text: str) -> str:
-        """A text as one line of plain text, which ends where the line does."""
-        return " ".join(self._harmless_text(text).split())
 
     def _harmless_text(self, text: str) -> str:
         return texts.make_harmless(without_quotations(text), self.boundary)
