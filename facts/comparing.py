@@ -26,7 +26,7 @@ from domain.facts import EVENTS, Change, Fact, NewFact, Slot
 from domain.patterns import Guarded, pattern_of
 from facts.cues import ends_or_denies, is_denial, takes_back
 from facts.drafts import DoubtDraft, VerdictDraft
-from facts.evidence import is_named_in, telling_terms
+from facts.evidence import is_named_in, telling_terms, telling_terms_of_value
 from facts.slots import COMPANION, PERSON, are_apart, depends_on, normalize_text
 from language.calendar import seconds_of
 from language.numbers import find_numbers
@@ -34,7 +34,7 @@ from language.words import terms
 from storage.facts import CorrectedValue, Renaming, renaming_of
 
 #: The most known facts in one comparison.
-MOST_COMPARED = 27
+MOST_COMPARED = 20
 #: When one of these attributes changes, facts that depend on it become doubtful.
 _TRIGGERS = frozenset({"home", "employer", "job title", "partner", "relationship status", "death"})
 #: Values said within so many seconds are of one conversation.
@@ -675,6 +675,16 @@ def _join_unique(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
 
 #: A word in so many known facts, or a tenth of them, is not too common to connect two.
 _RARE = 2
+#: Words that are in what is said of anything, and connect nothing.
+_OF_TALK = frozenset(
+    """
+    say said tell told ask want wish think thought feel felt keep kept come came went look call take took start stop
+    like love see saw place one two first last new old time day week month year today hour minut back nobodi everi alway
+    alreadi reason opinion favourit favorit part lot way bit thing
+    觉得 感觉 喜欢 想要 希望 打算 开始 现在 今天 昨天 明天 今年 去年 时候 每天 一个 已经 还是 整个 说过 答应
+    原因 看法 感受
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
+)
 #: Of a slot that holds more values than this, only the nearest are sure to be compared.
 _SMALL_SLOT = 12
 #: What a known fact scores in the same slot, in a related one, in a dependent one, and with the same subject.
@@ -702,7 +712,7 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
     for one in new:
         changed = _changed_by(one, slots)
         text = f"{_text_of(one)} {changed}"
-        telling = telling_terms(text) - own
+        telling = telling_terms_of_value(text) - own - _OF_TALK
         # A fixed order makes the sums of scores, and so the prompt, reproducible.
         roots = dict.fromkeys([_root_of(term) for term in terms(text) if term in telling])
         for root in roots.keys() - holding.keys():
@@ -744,14 +754,21 @@ def _related_slots(new: Iterable[NewFact], slots: Mapping[Slot, Sequence[Fact]])
     words: dict[str, set[str]] = defaultdict(set)
     for slot in {fact.slot for fact in new}:
         attributes[slot.subject] |= {slot.attribute, *depends_on(slot)}
-        words[slot.subject] |= {*slot.attribute.split()}
+        words[slot.subject] |= _words_of(slot.attribute)
     return {
         slot
         for slot, facts in slots.items()
         if len(facts) <= _SMALL_SLOT
         and slot.subject in attributes
-        and (slot.attribute in attributes[slot.subject] or not words[slot.subject].isdisjoint(slot.attribute.split()))
+        and (
+            slot.attribute in attributes[slot.subject] or not words[slot.subject].isdisjoint(_words_of(slot.attribute))
+        )
     }
+
+
+def _words_of(attribute: str) -> frozenset[str]:
+    """The words of an attribute that name a matter: of "feeling about the speech" the last."""
+    return telling_terms(attribute) - _OF_TALK
 
 
 def _text_of(fact: Fact | NewFact) -> str:

@@ -176,9 +176,12 @@ def _read_open(value: object) -> str:
 def read_comparison(reply: str, new: int, finish: str = "stop") -> ComparisonRead:
     """The verdicts of a reply, and the facts it doubts. In it the numbers of known facts follow those of the ``new``.
 
-    A known fact by the number of a new one is no. 0, which is none.
+    A known fact by the number of a new one is no. 0, which is none. A verdict is a line, "1 changes 4, 5", or an entry
+    of JSON.
     """
-    found = read_entries(reply, finish, "verdicts", "comparisons", "results", "items")
+    lines = _VERDICT_LINE.finditer(unicodedata.normalize("NFKC", reply.rpartition("</think>")[2]))
+    found = Entries(tuple(line.groupdict() for line in lines), understood=True, cut=False)
+    found = found if found.values else read_entries(reply, finish, "verdicts", "comparisons", "results", "items")
     rejected: Counter[str] = Counter()
     rows = [value for value, cut in _with_cut(found) if not cut]
     listed = first_of(read_object(reply), "doubts", "doubtful", "may_no_longer_hold")
@@ -191,6 +194,13 @@ def read_comparison(reply: str, new: int, finish: str = "stop") -> ComparisonRea
         +rejected,
         found.understood,
     )
+
+
+#: A new number, the verdict and known numbers, in a line of their own.
+_VERDICT_LINE = pattern_of(
+    r"^\W*(?P<new>\d+)\W+(?P<verdict>same|changes?|ends?|corrects?|doubts?)\W+(?P<known>\d[\d\s,、和and-]*)[.。]?$",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def read_answers(reply: str, count: int) -> dict[int, Answer]:
@@ -288,6 +298,8 @@ def _read_fact(value: object, checks: _Checks, note: Mapping[str, object]) -> Fa
         named = [quote.message for quote in quotes if quote.message] or first_of(note, "turns", "turn")
     messages = handles_of(named)
     restatement = line_of(first_of(fact, "restatement", "statement", "text", "fact"))[:_LONGEST_STATEMENT]
+    if triple := _read_triple(fact.get("triple"), "subject", "attribute", "value"):
+        fact |= dict(zip(("subject", "attribute", "value"), triple, strict=True))
     attribute = line_of(first_of(fact, "attribute", "predicate", "property", "key"))[:80]
     content = line_of(first_of(fact, "value", "object")) or "、".join(words_of(fact.get("value")))
     content = content[:_LONGEST_VALUE]
@@ -365,15 +377,17 @@ _STANCE_FORMS: Mapping[str, Stance] = {
 
 def _read_relations(value: object) -> Iterable[RelationDraft]:
     for row in value if isinstance(value, list) else []:
-        parts = _read_triple(row)
-        if len(parts) == 3 and all(parts):
+        parts = _read_triple(row, "source", "relation", "target")
+        if parts and all(parts):
             yield RelationDraft(*(part[:120] for part in parts))
 
 
-def _read_triple(row: object) -> tuple[str, ...]:
+def _read_triple(row: object, *names: str) -> tuple[str, ...]:
+    """Three texts that stand in a list, or under their names; nothing where there are not three."""
     if isinstance(row, Mapping):
-        return tuple(line_of(row.get(key)) for key in ("source", "relation", "target"))
-    return words_of(row)
+        return tuple(line_of(row.get(name)) for name in names)
+    parts = tuple(map(line_of, row)) if isinstance(row, list) else words_of(row)
+    return parts if len(parts) == len(names) else ()
 
 
 def _is_verdict(row: object) -> bool:

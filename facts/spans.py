@@ -361,11 +361,13 @@ def material_of(
     """What decides about each fact: its messages, and those before them where its words are not clear alone.
 
     ``messages``: the window with those before it; ``speakers``: names by role. A message is the same for all facts:
-    with every sentence that one of them rests on, and "[…]" for what is left out.
+    with every sentence that one of them rests on, and "[…]" for what is left out. What the person says later of the
+    same things goes with a fact where it would not be shown otherwise: it may put it right.
     """
     cut: dict[int, set[int]] = defaultdict(set)
     whole: set[int] = set()
-    rests: list[tuple[NewFact, list[int]]] = []
+    rests: list[tuple[NewFact, set[int]]] = []
+    called = frozenset(terms(" ".join((speakers or {}).values())))
     for fact in facts:
         bounds = _bounds_of(fact.quotes, messages, every_question=True)
         named = [place for place, message in enumerate(messages) if message.text_id in fact.messages]
@@ -375,21 +377,43 @@ def material_of(
         if places and not clear:
             places |= {*range(max(0, min(places) - _BEFORE), max(places) + 1)}
         for place in places:
-            spans = sentence_spans(messages[place].words)
+            words, of_companion = messages[place].words, messages[place].role == "assistant"
+            spans = sentence_spans(words)
             start, end = bounds.get(place, (0, 0))
             cut[place] |= {at for at, (first, last) in enumerate(spans) if first < end and start < last}
-            # Of a companion's words, and of a question, the sentences are enough where they are clear.
-            if not (clear and place in bounds and (messages[place].role == "assistant" or place not in named)):
+            # Of a companion's words, and of a question, the sentences are enough where they are clear; of what the
+            # companion said before, else also those that name what the fact is about, and the last.
+            if of_companion and place not in named and not clear:
+                cut[place] |= _sentences_with(_terms_of(fact) - called, words) | {len(spans) - 1}
+            elif not (clear and place in bounds and (of_companion or place not in named)):
                 whole.add(place)
-        rests.append((fact, [place for place in sorted(places) if not messages[place].hidden]))
+        rests.append((fact, {place for place in places if not messages[place].hidden}))
+    for place, message in enumerate(messages):
+        if place in cut or message.role != "user" or message.hidden:
+            continue
+        for fact, places in rests:
+            if places and max(places) < place and _sentences_with(_terms_of(fact) - called, message.words):
+                places.add(place)
+                whole.add(place)
+                cut[place] = set()
     lines = {}
     for place, kept in cut.items():
         message = messages[place]
         lines[place] = passage_line(message, _sentences_of(message, kept, whole=place in whole), speakers or {})
     return [
-        Testimony(tuple(lines[place] for place in places), fact.restatement, fact.stance, tuple(places))
+        Testimony(tuple(lines[place] for place in sorted(places)), fact.restatement, fact.stance, tuple(sorted(places)))
         for fact, places in rests
     ]
+
+
+def _terms_of(fact: NewFact) -> frozenset[str]:
+    return frozenset(terms(f"{fact.restatement} {fact.value}"))
+
+
+def _sentences_with(wanted: frozenset[str], words: str) -> set[int]:
+    """The numbers of the sentences that share a term with others."""
+    found = enumerate(sentence_spans(words))
+    return {at for at, (start, end) in found if not wanted.isdisjoint(terms(words[start:end]))}
 
 
 def _sentences_of(message: Message, kept: Collection[int], *, whole: bool) -> str:

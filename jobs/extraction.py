@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from domain import errors
 from domain.events import Notice
-from domain.facts import Fact, Learned, NewFact, Window
+from domain.facts import About, Fact, Learned, NewFact, Window
 from domain.matters import MAY_BE_OPEN, MatterStatus, NewMatter, OpenMatter
 from domain.patterns import pattern_of
 from domain.quotations import own_words
@@ -67,6 +67,7 @@ _CALLS_A_WINDOW = 3
 _UNREADABLE = "model.no_json"
 #: What a comparison does that takes a statement back.
 _TAKES_BACK = ("changes", "ends", "corrects")
+_ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 
 
 @dataclass(frozen=True)
@@ -571,10 +572,15 @@ def _normalize_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDra
             subjects[fact.value] = words.person
         elif slot.subject not in own and _gives_name(work, fact, fact.subject, every):
             subjects[fact.subject] = words.person
-    return [
-        replace(note, facts=tuple(replace(one, subject=_rename_subject(one.subject, subjects)) for one in note.facts))
-        for note in notes
-    ]
+
+    def normalize(fact: FactDraft) -> FactDraft:
+        subject = _rename_subject(fact.subject, subjects)
+        # Whom a fact is about is asked only by its subject.
+        meant = slot_of(subject, fact.attribute, fact.about, work.names)[0].subject
+        about = _ABOUT.get(meant, "other") if fact.about == "person" else fact.about
+        return replace(fact, subject=subject, about=about)
+
+    return [replace(note, facts=tuple(map(normalize, note.facts))) for note in notes]
 
 
 def _gives_name(work: _Work, fact: FactDraft, name: str, messages: Container[int]) -> bool:

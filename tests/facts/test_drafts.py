@@ -228,3 +228,24 @@ def test_what_settles_an_open_matter_is_read_in_every_form_and_what_cannot_be_is
         (number, "done", 1, True) for number in numbers
     ]
     assert read.rejected["shape"] == bad
+
+
+def test_a_fact_may_give_subject_attribute_and_value_as_one_list() -> None:
+    fact = {"turn": 1, "quote": "He bakes.", "fact": "Rafe is a baker.", "triple": ["Rafe", "job", "a baker"]}
+    (note,) = read_notes(json.dumps({"notes": [{"topic": "Rafe", "importance": 5, "facts": [fact]}]})).notes
+    (read,) = note.facts
+    assert (read.restatement, read.subject, read.attribute, read.value) == (
+        "Rafe is a baker.", "Rafe", "job", "a baker",
+    )  # fmt: skip
+    short = {**fact, "triple": ["job", "a baker"]}  # of whom is not said: no fact of the person
+    assert not any(
+        note.facts for note in read_notes(json.dumps({"notes": [{"topic": "Rafe", "facts": [short]}]})).notes
+    )
+
+
+def test_verdicts_may_be_lines() -> None:
+    read = read_comparison("1 changes 4, 5\n2 doubts 6\n3 ends 3", 2)
+    found = [(one.new, one.known, one.verdict) for one in read.verdicts]
+    assert found == [(1, 2, "changes"), (1, 3, "changes"), (3, 1, "ends")]
+    assert [(one.known, one.new) for one in read.doubts] == [(4, 2)]
+    assert read_comparison("-", 2).verdicts == ()
