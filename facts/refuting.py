@@ -386,8 +386,11 @@ def is_day_of_before(statement: str, stated: Sequence[TimeRange], sentences: Seq
     if not stated or not _MOVED_FROM.may_stand_in(text) or _TELLS_A_MOVE.search(statement):
         return False
     before = " ".join(each[0] for each in _MOVED_FROM.all_in(text))
-    once, now = (TextFigures(each, said).days for each in (before, _MOVED_FROM.sub(" ", text)))
-    return bool(before) and any(day in once and day not in now for day in stated)
+    once, now = (
+        {day.first for day in TextFigures(each, said).days if day.days == 1}
+        for each in (before, _MOVED_FROM.sub(" ", text))
+    )
+    return bool(before) and any(day.first in once - now for day in stated)
 
 
 #: The characters behind a sentence in which what it says may be taken back.
