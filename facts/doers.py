@@ -318,6 +318,8 @@ def is_swapped(statement: str, own: Collection[str], quoted: Sequence[str]) -> b
         return False
     first, second = (deeds[0] - deeds[1] - called, deeds[1] - deeds[0] - called)
     of_first, of_second = said.values()
+    if not first or not second:
+        return False  # "Mara and Ellen booked Oslo" is of both
     right, crossed = (first & of_first) | (second & of_second), (first & of_second) | (second & of_first)
     return bool(crossed) and not right
 

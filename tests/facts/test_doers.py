@@ -151,6 +151,8 @@ def test_a_particle_behind_a_space_asks_with_the_words_before_it() -> None:
         ("she bakes, i do the books", "Ruth bakes and Mara does the books.", False),
         ("Ruth bakes and Ivo sells", "Ivo bakes while Ruth sells.", True),
         ("Ruth bakes and we sell", "Mara sells and bakes.", False),
+        ("Ruth and I booked Oslo", "Mara and Ruth booked Oslo.", False),
+        ("Ruth and I broke up", "Mara and Ruth broke up.", False),
         ("老周想搬去昆明，我不想搬", "陈默想搬去昆明，老周不想搬。", True),
         ("老周想搬去昆明，我不想搬", "老周想搬去昆明，陈默不想搬。", False),
         ("我妈做饭，我洗碗", "陈默做饭，妈妈洗碗。", False),
