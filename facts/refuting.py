@@ -552,7 +552,7 @@ def _ways(text: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
 
 #: What parts what two numbers are of, also where nobody set a comma: "I said 2800 and he laughed".
 _BETWEEN = pattern_of(
-    r"[,;.!?，。；！？、：:]+ ?| (?=(?:and|but|or|now|then|so|which|instead)\b)|(?<=[\u4e00-\u9fff\d]) (?=[\u4e00-\u9fff])"
+    r"[;!?，。；！？、：]+ ?|[,.:](?!\d) ?| (?=(?:and|but|or|now|then|so|which|instead)\b)|(?<=[\u4e00-\u9fff\d]) (?=[\u4e00-\u9fff])"
 )
 #: What is counted or measured; two numbers of unlike things are not mistaken for each other.
 _MEASURE = pattern_of(

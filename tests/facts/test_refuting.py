@@ -660,6 +660,8 @@ def test_words_as_people_type_them_say_what_follows_from_them(said: str, quoted:
          "Ms Baines predicts that Mara gets a 4.", ""),
         ("marks are back, 81. needed 75 for the bursary", "marks are back, 81. needed 75 for the bursary",
          "Mara got 81, enough for the bursary.", ""),
+        ("结节去年是0.6厘米", "结节去年是0.6厘米", "陈默的结节去年是6毫米。", ""),
+        ("the deposit was 1,300 in the end", "the deposit was 1,300 in the end", "Mara's deposit was 1,300.", ""),
         ("一天两次，一次1毫克", "一天两次，一次1毫克", "陈默一次吃1毫克。", ""),
         ("骑车去单位8公里 坐船才5公里", "骑车去单位8公里 坐船才5公里", "陈默骑车去单位5公里。", "polarity"),
         ("骑车去单位8公里 坐船才5公里", "骑车去单位8公里 坐船才5公里", "陈默骑车去单位8公里。", ""),
