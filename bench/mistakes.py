@@ -39,6 +39,9 @@ class MistakenReplies(KeptReplies):
             return text
         notes = json.loads(text[text.index("{") : text.rindex("}") + 1])
         facts = [fact for note in notes["notes"] for fact in note.get("facts", ())]
+        for fact in facts:
+            fact.update(zip(("subject", "attribute", "value"), fact.pop("triple", ()), strict=False))
+            fact.setdefault("restatement", fact.pop("fact", ""))
         names = {one for fact in facts for one in (str(fact.get("subject")), *fact.get("persons", ()))}
         for fact in facts:
             chance = random.Random(fact["restatement"])

@@ -12,7 +12,7 @@ _STATEMENTS = ("Ann moved to York on 2025-03-01.", "Bea has 3 cats.", "陈默在
 def _kept(folder, first, share):
     replies = MistakenReplies("http://x.invalid", folder, "m", share=share)
     asked = [{"role": "system", "content": first}, {"role": "user", "content": "…"}]
-    facts = [{"restatement": one, "value": "", "subject": one[:3], "persons": ["Cleo"]} for one in _STATEMENTS]
+    facts = [{"fact": one, "triple": [one[:3], "", ""], "persons": ["Cleo"]} for one in _STATEMENTS]
     replies.put(asked, json.dumps({"notes": [{"facts": facts}]}))
     return replies, asked
 
@@ -30,5 +30,5 @@ def test_no_other_reply_is_changed(tmp_path):
     for first, share in (("Task: compare.", 1.0), ("Task: take notes.", 0.0)):
         replies, asked = _kept(tmp_path, first, share)
         found = json.loads(replies.reply(asked))["notes"][0]["facts"]
-        assert [one["restatement"] for one in found] == list(_STATEMENTS)
+        assert [one["fact"] for one in found] == list(_STATEMENTS)
         assert replies.wrong == {}

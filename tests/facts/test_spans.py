@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from domain.facts import Quote
@@ -242,6 +244,36 @@ def test_a_message_is_shown_with_every_sentence_that_a_statement_rests_on(
     learned = [fact for draft in drafts for fact in checked(draft, spoken, names).facts]
     found = material_of(learned, spoken)
     assert [one.passage[-1] for one in found] == [f"2026-11-20 20:00 assistant: {shown}"] * 2
+
+
+@pytest.mark.parametrize(
+    ("said", "right", "other", "statement"),
+    [
+        ("My mother is allergic to peanuts.", "Wait, peanuts are fine, it is walnuts.", "My hands are cold.",
+         "Mara's mother is allergic to peanuts."),
+        ("我妈对花生过敏。", "说错了，花生没事，是核桃。", "我手好冷。", "陈默的妈妈对花生过敏。"),
+    ],
+)  # fmt: skip
+def test_what_is_said_later_of_the_same_thing_is_shown_with_a_statement(
+    said: str, right: str, other: str, statement: str
+) -> None:
+    messages = talk("2026-11-20", said, "> Oh.", other, "> Mm.", right)
+    quote = locate_quote(said, messages[:1])
+    assert quote is not None
+    first = checked(fact_draft("Mara has a cat.", 1, subject="Mara"), talk("2026-11-20", "I have a cat.")).facts[0]
+    fact = replace(first, restatement=statement, value="", quotes=(quote,), messages=(messages[0].text_id,))
+    (asked,) = material_of([fact], messages)
+    assert [one.partition("user: ")[2] for one in asked.passage] == [said, right]
+
+
+def test_of_what_the_companion_said_before_only_what_names_the_matter_is_shown() -> None:
+    before = "> Moominland Midwinter is a good one. It rains here. The heating is off. Have a biscuit."
+    messages = talk("2026-11-20", "What shall I do?", before, "I read it twice.")
+    draft = fact_draft("Mara read Moominland Midwinter twice.", 3, subject="Mara", value="twice")
+    (fact,) = checked(draft, messages, MARA).facts
+    (asked,) = material_of([fact], messages, {"user": "Mara", "assistant": "Juniper"})
+    shown = "Juniper: Moominland Midwinter is a good one. […] Have a biscuit."
+    assert shown in [one.partition("20:00 ")[2] for one in asked.passage]
 
 
 def test_a_row_of_quotation_marks_is_shown_as_any_other_words() -> None:
