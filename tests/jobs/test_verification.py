@@ -340,7 +340,7 @@ def test_a_window_is_written_in_the_language_of_the_memory(opened: Opened, mind:
     with opened() as home:
         saved(home, LYON)
         saved(home, "我养了一只猫，叫豆包。")
-        assert all('attribute, in English' in one["messages"][0]["content"] for one in mind.asked("notes"))
+        assert all("attribute, in English" in one["messages"][0]["content"] for one in mind.asked("notes"))
 
 
 def test_what_is_asked_to_be_forgotten_right_after_a_window_is_shown_with_it(opened: Opened, mind: Mind) -> None:
