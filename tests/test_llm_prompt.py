@@ -463,19 +463,23 @@ def test_the_companion_is_told_that_it_cannot_erase_and_the_tasks_leave_out_what
     task = Task(language, names_in(language, "", ""), MARK, NOW)
     for messages in all_tasks(task):
         told = messages[0].content
-        assert {"en": "asked to have forgotten", "zh": "请求忘掉"}[language] in told or "verdict" in told
+        assert {"en": "asked to have forgotten", "zh": "请求忘掉"}[language] in told or "1 changes 4, 5" in told
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_task_that_wants_json_shows_its_form_and_the_empty_one(language):
     task = Task(language, names_in(language, "", ""), MARK, NOW)
-    for messages, name in zip(all_tasks(task)[1:], ("notes", "verdicts", *["operations"] * 2), strict=True):
+    _, notes, compare, *personas = all_tasks(task)
+    for messages, name in ((notes, "notes"), *((one, "operations") for one in personas)):
         told = messages[0].content
         assert f'{{"{name}": []}}' in told
         form = next(line for line in told.splitlines() if line.startswith(f'{{"{name}": [{{'))
         assert [*json.loads(form)] == [name]
-        first = {"notes": '"topic"', "verdicts": '"new"', "operations": '"facts"'}[name]
+        first = {"notes": '"topic"', "operations": '"facts"'}[name]
         assert form.index(first) == len(f'{{"{name}": [{{')
+    lines = compare[0].content.splitlines()
+    assert "1 changes 4, 5" in lines
+    assert any(line.endswith("-") for line in lines)
 
 
 def test_a_window_is_numbered_from_one_and_what_stands_before_it_has_no_number():
