@@ -99,7 +99,7 @@ _PLANNED = Guarded(
 )
 
 
-#: What happened is told with a laugh, not made up.
+#: What happened is no joke, though a laugh follows.
 _HAPPENED = pattern_of(
     r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|yesterday|last (?:week|month|year|night))\b|刚|昨|去年|前[天年]|当年|上[次周个]|那天"
 )

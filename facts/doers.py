@@ -339,7 +339,7 @@ def _agent_of(part: str, own: Collection[str]) -> str:
 
 
 def _place_of(agent: str, clause: str, agents: Collection[str]) -> int:
-    """Where one of two agents stands in a clause; below 0 if nowhere. "He" is whoever of them is not the speaker."""
+    """Where a clause has one of two agents; below 0 if nowhere. "He" is whoever of them is not the speaker."""
     if agent == _ONESELF:
         found = _SPEAKER.search(clause)
     elif (at := clause.find(agent.casefold())) >= 0:

@@ -383,7 +383,7 @@ def _read_relations(value: object) -> Iterable[RelationDraft]:
 
 
 def _read_triple(row: object, *names: str) -> tuple[str, ...]:
-    """Three texts that stand in a list, or under their names; nothing where there are not three."""
+    """Three texts in a list, or under their names; nothing where there are not three."""
     if isinstance(row, Mapping):
         return tuple(line_of(row.get(name)) for name in names)
     parts = tuple(map(line_of, row)) if isinstance(row, list) else words_of(row)

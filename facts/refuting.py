@@ -432,7 +432,7 @@ def is_still_ahead(statement: str, evidence: Sequence[Sentence], quoted: Sequenc
     return not done and (ahead or (bool(clauses) and all(map(_STILL_AHEAD.search, clauses))))
 
 
-#: What says by itself that something is over.
+#: Words for what is over.
 _IS_OVER = pattern_of(r"\b(?:already|yesterday|last (?:week|month|year|night))\b|已经|昨|上个?[周月礼]|去年")
 _PLANS = pattern_of(r"\b(?:going to|will|plans? to|intends? to|(?:is|are) to)\b|打算|计划|准备|[将要会](?=[^，。])")
 
@@ -550,7 +550,7 @@ def _ways(text: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
     yield from (each for each in found if all(each) and each[0] != each[1])
 
 
-#: What parts what two numbers are of, also where nobody set a comma: "I said 2800 and he laughed".
+#: What parts what two numbers are of, also without a comma: "I said 2800 and he laughed".
 _BETWEEN = pattern_of(
     r"[;!?，。；！？、：]+ ?|[,.:](?!\d) ?| (?=(?:and|but|or|now|then|so|which|instead)\b)|(?<=[\u4e00-\u9fff\d]) (?=[\u4e00-\u9fff])"
 )

@@ -121,7 +121,7 @@ class Friend(Closing):
     def close(self) -> None:
         """Close the memory; safe to call twice. Background work continues when it is opened again.
 
-        The step in hand is waited for: who removes the folder then meets nobody who still writes there.
+        The step in hand is waited for: who removes the folder then finds that all writing has ended.
         """
         self._opened.close()
         for pool in self._pools:
