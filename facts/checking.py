@@ -42,7 +42,6 @@ from facts.refuting import (
     find_fault,
     find_refusal,
     governing_clause,
-    is_already_done,
     is_day_of_before,
     is_still_ahead,
     mentions_kin,
@@ -503,10 +502,6 @@ class _Checking:
             if is_still_ahead(claim.text, evidence, words, ahead=begins[: len(said)] > said[: len(begins)]):
                 return "not yet"
         own = [quote.words for quote in claim.quotes if quote.role == "user"]
-        if claim.stance == "planned" and is_already_done(
-            claim.text, [each.text for each in evidence], own, sources[-1].said
-        ):
-            return "polarity"
         if self._around.takes_back(claim.text, words):
             return "taken back"
         stated = _days_in(claim.text, sources[-1].said)

@@ -101,7 +101,7 @@ _PLANNED = Guarded(
 
 #: What happened is no joke, though a laugh follows.
 _HAPPENED = pattern_of(
-    r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|yesterday|last (?:week|month|year|night))\b|刚|昨|去年|前[天年]|当年|上[次周个]|那天"
+    r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|fell|just|[a-z]{3,}ed|yesterday|last (?:week|month|year|night))\b|刚|昨|去年|前[天年]|当年|上[次周个]|那天"
 )
 #: So few characters beside a laugh say nothing.
 _HARDLY_A_WORD = 3

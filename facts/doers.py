@@ -312,8 +312,9 @@ def is_swapped(statement: str, own: Collection[str], quoted: Sequence[str]) -> b
     called = telling_terms(" ".join((*own, *agents)))
     said: dict[str, set[str]] = {agent: set() for agent in agents}
     for clause in (each for words in quoted for each in _CLAUSES.split(_plain(words))):
-        if found := [(at, agent) for agent in agents if (at := _place_of(agent, clause, agents)) >= 0]:
-            said[min(found)[1]] |= telling_terms(clause)
+        named = [agent for agent in agents if _place_of(agent, clause, agents) >= 0]
+        if len(named) == 1:  # "Ana asked me to bring salad" does not say who brings it
+            said[named[0]] |= telling_terms(clause)
     if not all(said.values()):
         return False
     first, second = (deeds[0] - deeds[1] - called, deeds[1] - deeds[0] - called)

@@ -369,13 +369,12 @@ def _is_bygone_number(statement: str, sentences: Sequence[str]) -> bool:
     return bool(now) and not stated.isdisjoint(once - now) and stated.isdisjoint(now - once)
 
 
-#: A day that something had before it was moved, or does not have: "it was going to be Monday", 本来周五, "not the 4th".
+#: A day that something had before it was moved: "it was going to be Monday", 本来周五.
 _MOVED_FROM = Guarded(
-    "was |were |from |not |instead of|本来|原来|原定|原先|原本|之前|不是",
-    r"(?:本来|原来|原定|原先|原本|之前)(?:是|说|定|要|打算|约)?[^，。；,; ]*|不是[^，。；,;]*"
-    r"|\b(?:was|were) (?:gonna|going|supposed|meant|due|to be|on|at|the)\b[^,.;]*?(?=[,;.]| but\b| now\b|$)"
-    r"|\b(?:moved|bumped|pushed|changed|shifted|put back|brought forward|switched) (?:back )?from [^,.;]*? to\b"
-    r"|\b(?:not|instead of) (?:the |on )?[^,.;]*",
+    "was |were |from |instead of|本来|原定|原先|原本",
+    r"(?:本来|原定|原先|原本)(?:是|说|定|要|打算|约)?[^，。；,; ]*|\binstead of [^,.;]*"
+    r"|\b(?:was|were) (?:gonna|going|supposed|meant|due|to be)\b[^,.;]*?(?=[,;.]| but\b| now\b|$)"
+    r"|\b(?:moved|bumped|pushed|changed|shifted|put back|brought forward|switched) (?:back )?from [^,.;]*? to\b",
 )
 _TELLS_A_MOVE = pattern_of(r"\b(?:was|were|had|originally|instead|before|not|from|moved)\b|本来|原|之前|改|不")
 
@@ -432,19 +431,6 @@ def is_still_ahead(statement: str, evidence: Sequence[Sentence], quoted: Sequenc
     return not done and (ahead or (bool(clauses) and all(map(_STILL_AHEAD.search, clauses))))
 
 
-#: Words for what is over.
-_IS_OVER = pattern_of(r"\b(?:already|yesterday|last (?:week|month|year|night))\b|已经|昨|上个?[周月礼]|去年")
-_PLANS = pattern_of(r"\b(?:going to|will|plans? to|intends? to|(?:is|are) to)\b|打算|计划|准备|[将要会](?=[^，。])")
-
-
-def is_already_done(statement: str, sentences: Sequence[str], quoted: Sequence[str], said: date) -> bool:
-    """Whether a statement plans what the quoted words tell as done, with no day after ``said`` around them."""
-    if not quoted or not _PLANS.search(statement) or not all(_IS_OVER.search(_plain(each)) for each in quoted):
-        return False
-    days = (day for each in sentences for day in TextFigures(each, said).days)
-    return not any(_STILL_AHEAD.search(_plain(each)) for each in sentences) and all(day.last <= said for day in days)
-
-
 _NUMBER = (
     r"\d(?:[\d,.:]*\d)?|(?<![周期拜])[零一二两三四五六七八九十百千万]{1,8}"
     rf"|\b(?:{ENGLISH_COUNT.replace('?P<count>', '?:')}|{ORDINAL})\b"
@@ -456,14 +442,17 @@ _ENGLISH_RATHER = (
     r"|hang on|or rather)"
 )
 _HAN_RATHER = r"(?:不对|[打说记看搞写]错了|口误|[哦啊噢哎]不|更正)"
-_RATHER = pattern_of(rf"\b{_ENGLISH_RATHER}\b[^.!?]{{0,60}}$|{_HAN_RATHER}[^。！？]{{0,30}}$")
+_RATHER = pattern_of(rf"\b{_ENGLISH_RATHER}\b[^.!?\w]*(?:\w+\W+){{0,2}}[£$€]?$|{_HAN_RATHER}[^。！？]{{0,6}}$")
 _NOT = r" ?(?:the |on |at |in )?[£$€]?"
 _NOT_THIS = pattern_of(rf"(?:\bnot|不是){_NOT}$")
 #: A text without any of these puts no number right; "not a" is not "not a dozen".
 _MAY_CORRECT = pattern_of(
     rf"{_ENGLISH_RATHER}|{_HAN_RATHER}|(?:not|不是){_NOT}(?!an?\b(?! (?:couple|few|dozen|and a half)))(?:{_NUMBER})"
 )
-_UNITS = frozenset("年月日号点分岁块元斤个")
+#: What a number counts: the word or the character behind it.
+_COUNTS = pattern_of(
+    r"(?:st|nd|rd|th)?(?: ?(?!(?:st|nd|rd|th|not|no|but|and|or|wait|sorry|i|make|oops|hang|still|now|so|anymore|of)\b)(?P<unit>[a-z]+)| ?(?P<han>[\u4e00-\u9fff]))"
+)
 _AS_FAR, _NEAR = 150, 80
 
 
@@ -475,8 +464,9 @@ def _corrections_in(plain: str) -> Iterator[tuple[int, frozenset[str], frozenset
         between = plain[end:begin]
         if len(between) > _AS_FAR or not one.isdisjoint(other):
             continue
-        if _UNITS.issuperset(units := {plain[end : end + 1], plain[behind : behind + 1]}) and len(units) > 1:
-            continue
+        units = [_COUNTS.match(plain, at) for at in (end, behind)]
+        if len({each["unit"] or each["han"] for each in units if each}) > 1:
+            continue  # "6 chairs, oops, 20 minutes until the bus"
         if _RATHER.search(between):
             yield start, one, other
         if len(between) < _NEAR and _NOT_THIS.search(between):
@@ -581,11 +571,38 @@ def _is_number_of_another(statement: str, quoted: Sequence[str]) -> bool:
     found = [(any(not stated[0].isdisjoint(one) for one in amounts), clause) for amounts, clause in clauses if amounts]
     its, others = ([clause for own, clause in found if own == way] for way in (True, False))
     bare = any(all(map(_OF_NUMBERS.search, telling_terms(each))) for each in its)  # of the clause before it
-    if not its or bare or {*_MEASURE.findall("，".join(its))} != {*_MEASURE.findall("，".join(others))}:
+    if (
+        not its
+        or bare
+        or not all(_is_of_something_else(each, statement) for each in its)
+        or {*_MEASURE.findall("，".join(its))} != {*_MEASURE.findall("，".join(others))}
+    ):
         return False
     return all(wanted.isdisjoint(telling_terms(each)) for each in its) and any(
         not wanted.isdisjoint(telling_terms(each)) for each in others
     )
+
+
+#: What is said, wanted or was before, not what is; a statement may say the same.
+_NOT_THE_ONE = pattern_of(
+    r"\b(?P<cue>sa(?:id|ys?)|told|ask|want|think|thought|need|promis|hop(?:e|ing)|was|were|used|ago|before|last)\w*"
+    r"|(?P<han>[说要想问前]|本来|原来|一开始|上次|目标|以为|其中|最后欠)"
+)
+_OFFERS = pattern_of(r"\b(?:offer|quot)\w*|报价|开价|出价")
+_A_NAME = pattern_of(
+    r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+|^(?!(?:It|They|He|She|We|My|Our|The|This|That|Now|And|But|Then)\b)[A-Z][a-z]+(?= [a-z]|['’]s)"
+    r"|[\u4e00-\u9fff]{2}(?<![在前后到了过约有剩成是才只要掉年月天日])(?=才?是?\d)"
+)
+
+
+def _is_of_something_else(clause: str, statement: str) -> bool:
+    """Whether a clause tells a number as wanted, said or of before, or of a name that a statement does not have."""
+    if any(each[0] not in statement for each in _A_NAME.finditer(clause)):
+        return True
+    in_clause, in_statement = (
+        {each["cue"] or each["han"] for each in _NOT_THE_ONE.finditer(_plain(text))} for text in (clause, statement)
+    )
+    return bool(in_clause - in_statement) and not _OFFERS.search(statement)
 
 
 def _amounts(text: str) -> Sequence[frozenset[str]]:

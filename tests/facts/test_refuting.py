@@ -723,21 +723,6 @@ def test_all_quoted_passages_of_a_message_are_read() -> None:
     assert all(one.words in stored.words for one in quotes)
 
 
-@pytest.mark.parametrize(
-    ("said", "statement", "why"),
-    [
-        ("I already sent her the keys last week", "Mara plans to send her the keys.", "polarity"),
-        ("I already sent the deposit, the keys I'll send on Friday", "Mara plans to send the keys.", ""),
-        ("片子上周已经拍完了", "陈默打算去拍片子。", "polarity"),
-        ("片子上周已经拍完了，下周再拍一次", "陈默打算下周再拍一次片子。", ""),
-    ],
-)
-def test_what_is_already_done_is_no_plan(said: str, statement: str, why: str) -> None:
-    names, who = (MARA, "Mara") if statement.isascii() else (CHEN, "陈默")
-    fields = {"subject": who, "about": "person", "stance": "planned", "quotes": (QuoteDraft(1, said),)}
-    assert reason(statement, talk("2026-03-05", said), 1, names=names, **fields) == why
-
-
 def test_a_laugh_or_a_guess_weakens_neither_what_happened_nor_that_somebody_thinks_so() -> None:
     for said, statement, stance in (
         ("yesterday I fell off the stage haha", "Mara fell off the stage.", "stated"),
