@@ -522,7 +522,7 @@ def _is_said_with(one: NewFact, other: Fact | NewFact) -> bool:
     if abs(seconds_of(one.said) - seconds_of(other.said)) > _CONVERSATION or _is_same_matter(one, other):
         return False
     exact = _is_less_exact(one.value, other.value) or _is_less_exact(other.value, one.value)
-    words = " ".join([one.restatement, other.restatement, *(quote.words for quote in one.quotes)])
+    words = " ".join([one.restatement, *(quote.words for quote in one.quotes)])
     return not (exact or one.start or one.end or other.start or other.end or _CHANGES.search(words))
 
 
