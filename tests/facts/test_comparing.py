@@ -492,6 +492,14 @@ def test_a_later_conversation_replaces_all_that_held_beside_each_other_and_what_
     assert [name for name, fact in known.items() if fact.current] == ["none"]
 
 
+def test_a_value_said_after_one_that_is_new_does_not_replace_it_in_the_same_conversation() -> None:
+    first = new_fact("first", "home", "York", "2025-10-25T20:40:01+00:00", text="Mara has moved in, in York.")
+    later = new_fact("later", "home", "Studio Green", "2025-10-25T20:40:26+00:00", text="Mara paints the bedroom.")
+    assert all(fact.current for fact in arrived([first, later]).values())
+    moved = replace(later, restatement="Mara moved to Hull instead.")
+    assert arrived([first, moved])["first"].replaced_by == "later"
+
+
 @pytest.mark.parametrize("attribute", ["plan", "trip", "driving test"])
 def test_what_was_planned_then_put_off_and_then_done_keeps_its_days(attribute: str) -> None:
     may = new_fact("may", attribute, "driving test", "2025-04-20T20:00:00+00:00", stance="planned", start="2025-05-07")
