@@ -570,10 +570,8 @@ def _is_number_of_another(statement: str, quoted: Sequence[str]) -> bool:
         return False
     found = [(any(not stated[0].isdisjoint(one) for one in amounts), clause) for amounts, clause in clauses if amounts]
     its, others = ([clause for own, clause in found if own == way] for way in (True, False))
-    bare = any(all(map(_OF_NUMBERS.search, telling_terms(each))) for each in its)  # of the clause before it
     if (
         not its
-        or bare
         or not all(_is_of_something_else(each, statement) for each in its)
         or {*_MEASURE.findall("，".join(its))} != {*_MEASURE.findall("，".join(others))}
     ):

@@ -151,6 +151,7 @@ def test_a_particle_behind_a_space_asks_with_the_words_before_it() -> None:
         ("she bakes, i do the books", "Ruth bakes and Mara does the books.", False),
         ("Ruth bakes and Ivo sells", "Ivo bakes while Ruth sells.", True),
         ("Ruth bakes and we sell", "Mara sells and bakes.", False),
+        ("she bakes, she sells jam, i sell bread", "Ruth bakes and Mara sells bread.", False),
         ("Ruth and I booked Oslo", "Mara and Ruth booked Oslo.", False),
         ("Ruth and I broke up", "Mara and Ruth broke up.", False),
         ("老周想搬去昆明，我不想搬", "陈默想搬去昆明，老周不想搬。", True),
