@@ -259,12 +259,12 @@ class TurnSteps:
         said = [words for role, words in request.before if role == "user"] or self._said_last(request.session_id)
         said += [one.text for one in recollection.messages if one.role == "user" and not one.speaker]
         language = language_of_address(user_image, said, request.text)
+        personas, summary = memory.shown_layers(request.session_id)
         model = self.llm.described.model
         person = self.settings.user_name or names.person_called
         layers = Layers(
             request.text, now, language,
-            self_image=annotated_persona(*memory.shown_persona("self")),
-            user_image=annotated_persona(*memory.shown_persona("user")),
+            self_image=annotated_persona(*personas["self"]), user_image=annotated_persona(*personas["user"]),
             recalled=recollection,
             examples=tuple(memory.voice.examples(voice, model, request.text)),
             said_before=tuple(one.believed for one in memory.facts.with_ids(voice.contradicted)),
@@ -278,11 +278,10 @@ class TurnSteps:
                 layers = replace(layers, self_image="", user_image="", examples=(), said_before=())
                 layers = replace(layers, instruction=request.chat.instruction)
             return replace(layers, client=messages)
-        summary = memory.shown.summary(request.session_id)
         templates = TEMPLATES[language]
         return replace(
             layers,
-            summary=summary.summary if summary else "",
+            summary=summary,
             rounds=tuple(
                 one.with_words(templates.hidden, templates.hidden_reply) if one.hidden else one
                 for one in request.rounds

@@ -65,6 +65,8 @@ __all__ = [
     "move_person", "own_place", "restore", "restore_portable", "rewrite_database", "write_portable",
 ]  # fmt: skip
 
+#: A persona, and the annotations of lines whose facts are no longer current, by line.
+ShownPersona = tuple[str, dict[str, tuple[Annotation, ...]]]
 #: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
 _LANGUAGE, _FIRST_WORDS = "language", 40
 #: How many of the newest sessions are looked at for the last words; one that was resumed is among older ones.
@@ -535,10 +537,18 @@ class Memory:
         with self._of.database.write() as tx:
             self.erased.remove(tx, list(map(SaidMessage.of, messages)))
 
-    def shown_persona(self, persona: Persona) -> tuple[str, dict[str, tuple[Annotation, ...]]]:
-        """A persona as it is shown, and the annotations of lines whose facts are no longer current, by line."""
-        shown = self.shown.persona(persona)
-        return shown.text, annotations_of_lines(shown.lines, self.facts, self._clock().date().isoformat())
+    def shown_layers(self, session_id: str) -> tuple[dict[Persona, ShownPersona], str]:
+        """Both personas as they are shown, and the summary of a session, "" without one."""
+        personas, summary = self.shown.layers(session_id)
+        today = self._clock().date().isoformat()
+        shown = {
+            one: (draft.text, annotations_of_lines(draft.lines, self.facts, today)) for one, draft in personas.items()
+        }
+        return shown, summary.summary if summary else ""
+
+    def shown_persona(self, persona: Persona) -> ShownPersona:
+        """A persona as it is shown."""
+        return self.shown_layers("")[0][persona]
 
     # -- the index of vectors ------------------------------------------------------------------------------------
 

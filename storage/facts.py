@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
 from domain.patterns import Guarded, pattern_of
 from domain.recollection import FactFilter
-from language.scripts import is_unspaced
+from language.naming import places_of_name
+from language.scripts import UNSPACED, is_unspaced
 from language.words import is_name, latin_names
 from storage.engine import EACH, Database, Row
 from storage.messages import UNREAD, Messages
@@ -75,12 +76,13 @@ class CorrectedValue:
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """A name that was wrong in all that was said until then, and the right one."""
+    """A name that was wrong in all that was said until then, and the right one; ``longer`` ones are of other people."""
 
     wrong: str
     right: str
     said: str
     by: int
+    longer: tuple[str, ...] = ()
 
 
 def renaming_of(corrected: CorrectedValue) -> Renaming | None:
@@ -157,28 +159,39 @@ def with_right_names(fact: Fact, names: Sequence[Renaming]) -> Fact:
     if fact.corrected:
         return fact
     later = [one for one in names if one.by != fact.number and fact.said <= one.said]
-    text = under_right_names(fact.restatement, later)
+    named = (fact.subject, *fact.persons, *([fact.value] if fact.slot.attribute in _CALLED else []))
+    text = under_right_names(fact.restatement, later, meant=named)
     slot = Slot(_rename_subject(fact.slot.subject, later), fact.slot.attribute)
     if text == fact.restatement and slot == fact.slot:
         return fact
     return replace(
         fact,
         restatement=text,
-        subject=under_right_names(fact.subject, later),
-        value=under_right_names(fact.value, later),
+        subject=under_right_names(fact.subject, later, meant=named),
+        value=under_right_names(fact.value, later, meant=named if fact.slot.attribute in _CALLED else ()),
         slot=slot,
         keywords=tuple(under_right_names(one, later) for one in fact.keywords),
-        persons=tuple(under_right_names(one, later) for one in fact.persons),
+        persons=tuple(under_right_names(one, later, meant=named) for one in fact.persons),
         entities=tuple(under_right_names(one, later) for one in fact.entities),
         first_statement=fact.restatement,
     )
 
 
-def under_right_names(text: str, names: Iterable[Renaming]) -> str:
-    """A text with the right names in the place of wrong ones; one that holds the right one already stays."""
+def under_right_names(
+    text: str, names: Iterable[Renaming], *, meant: Collection[str] = (), apart: Iterable[tuple[int, int]] = ()
+) -> str:
+    """A text with the right names in the place of wrong ones; one that holds the right one already stays.
+
+    ``meant`` are names that it certainly speaks of; what is ``apart``, from one place to another, stays as it is.
+    """
     for one in names:
-        if not _is_named(one.right, text):
-            text = _word_pattern(one.wrong).sub(lambda _, right=one.right: right, text)  # type: ignore[misc]
+        if one.wrong not in text or _is_named(one.right, text):
+            continue
+        places = places_of_name(one.wrong, text, meant=one.wrong in meant)
+        for at in reversed(places):
+            is_other = any(text.startswith(longer, at) for longer in one.longer)
+            if not is_other and not any(start <= at < end for start, end in apart):
+                text = text[:at] + one.right + text[at + len(one.wrong) :]
     return text
 
 
@@ -224,7 +237,8 @@ def _word_pattern(name: str) -> re.Pattern[str]:
     """A name as a word of its own; where words do not stand apart, wherever it stands."""
     if any(map(is_unspaced, name)):
         return re.compile(re.escape(name))
-    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    letter = rf"[^\W{UNSPACED}]"
+    return re.compile(rf"(?<!{letter}){re.escape(name)}(?!{letter})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,7 +451,8 @@ class Facts:
     def corrected_names(self) -> list[Renaming]:
         """The names that were corrected, in the order in which they were, but for those of several people."""
         found = [CorrectedValue(Slot(row[0], row[1]), *row[2:]) for row in self.database.run(_CORRECTED)]
-        return [name for one in found if (name := self._find_renaming(one))]
+        names = (name for one in found if (name := self._find_renaming(one)))
+        return [replace(one, longer=self._longer_names(one.wrong)) for one in names]
 
     def only_renamed(self, corrections: Iterable[tuple[int, int]]) -> set[int]:
         """Of pairs of (known fact, correction), by number, the known ones in which only a name was wrong.
@@ -462,6 +477,13 @@ class Facts:
         """What a correction does to a name, unless several are called by it."""
         name = renaming_of(corrected)
         return name if name and not self._is_shared(corrected, name.wrong) else None
+
+    def _longer_names(self, name: str) -> tuple[str, ...]:
+        """Of a name that words on both sides may touch: those of known people that begin with it."""
+        if not is_unspaced(name[-1]):
+            return ()
+        query = "SELECT DISTINCT name FROM fact_part WHERE kind = 'person' AND name LIKE ? ORDER BY name"
+        return tuple(row[0] for row in self.database.run(query, f"{name}_"))
 
     def _group_by(
         self, column: Literal["text_id", "seq", "session_id"], values: Sequence[_Key]

@@ -7,6 +7,7 @@ recognised by it. A quotation stays as it was said.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -15,14 +16,21 @@ from domain.facts import LineEvidence, Note, PersonaDraft
 from domain.patterns import pattern_of
 from domain.quotations import quotation_spans
 from domain.recollection import ClientNote
-from domain.records import Persona, Summary
+from domain.records import PERSONAS, Persona, Summary
 from domain.tree import Chapter, Page
 from storage.chapters import Chapters
 from storage.facts import Facts, Notes, Renaming, under_right_names
 from storage.messages import Messages, Summaries
 from storage.personas import Personas
 
-_QUOTED = pattern_of(r"“[^“”]*”|\"[^\"]*\"|「[^「」]*」|『[^『』]*』")
+#: What is said between quotation marks; a single one is an apostrophe between letters, and often behind an "s".
+_QUOTED = pattern_of(
+    r"“(?:[^“”]|“[^“”]*”)*”|“[^”\n]*|\"[^\"]*\"|「(?:[^「」]|「[^「」]*」)*」|「[^」\n]*|『[^『』]*』|『[^』\n]*"
+    r"|(?:‘|(?<![a-zà-ÿ\d.])'(?=[^\W\d]|[\"“…¿]))"
+    r"(?:(?:(?!\s'\w)[^\n‘]){0,600}?(?:(?<!s)['’](?![a-zà-ÿ\d])|['’](?!\s?\w))"
+    r"|(?:(?!\s'\w)[^\n‘]){0,600}?['’](?![a-zà-ÿ\d]))",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -89,10 +97,16 @@ class ShownTexts:
         said = self.stored_notes.times([one.number for one in found]) if names else {}
         return [_client_note(one, said.get(one.number, "~"), names) for one in found]
 
-    def persona(self, persona: Persona) -> PersonaDraft:
-        """A persona as it is now, with the evidence of its lines."""
-        text = self.personas.read(persona)
-        return self.draft(PersonaDraft(text, tuple(self.personas.line_evidence(persona))), self.personas.pins(persona))
+    def layers(self, session_id: str) -> tuple[dict[Persona, PersonaDraft], Summary | None]:
+        """What a prompt begins with, under names that are read once: both personas as they are now, with the evidence
+        of their lines, and the summary of a session, if it has one.
+        """
+        names, summary = self.facts.corrected_names(), self.summaries.of(session_id)
+        personas: dict[Persona, PersonaDraft] = {}
+        for one in PERSONAS:
+            found = PersonaDraft(self.personas.read(one), tuple(self.personas.line_evidence(one)))
+            personas[one] = self._draft(found, self.personas.pins(one), names) if names and found.lines else found
+        return personas, self._summary(summary, names) if summary else None
 
     def draft(self, persona: PersonaDraft, pins: Sequence[str]) -> PersonaDraft:
         """A persona with the right names in the lines of the program, which then also rest on the corrections.
@@ -100,8 +114,9 @@ class ShownTexts:
         A line that a person wrote or pinned stays as it is.
         """
         names = self.facts.corrected_names() if persona.lines else ()
-        if not names:
-            return persona
+        return self._draft(persona, pins, names) if names else persona
+
+    def _draft(self, persona: PersonaDraft, pins: Sequence[str], names: Sequence[Renaming]) -> PersonaDraft:
         sources = {one.number: one.messages for one in self.facts.with_numbers([name.by for name in names])}
         written = {one.line.strip(): one for one in persona.lines}
         resting = self.messages.with_ids([message for one in persona.lines for message in one.messages])
@@ -113,7 +128,7 @@ class ShownTexts:
             # Who is spoken of only after the correction may have that name.
             if before is None or before.line.strip() in fixed or _first_said(before, said) > name.said:
                 continue
-            text = _outside_quotes(lines[at], [name])
+            text = renamed_outside_quotes(lines[at], [name])
             if text != lines[at]:
                 del written[lines[at].strip()]
                 messages = tuple(dict.fromkeys((*before.messages, *sources.get(name.by, ()))))
@@ -138,24 +153,16 @@ def _first_said(line: LineEvidence, said: Mapping[str, str]) -> str:
 
 def _corrected(text: str, written: str, names: Iterable[Renaming]) -> str:
     """A text under the names that were corrected after it was written."""
-    return _outside_quotes(text, [one for one in names if written <= one.said])
+    return renamed_outside_quotes(text, [one for one in names if written <= one.said])
 
 
-def _outside_quotes(text: str, names: Iterable[Renaming]) -> str:
+def renamed_outside_quotes(text: str, names: Iterable[Renaming]) -> str:
     """A text under the right names but for what it quotes; a name whose right form is in it already stays."""
     for one in names:
-        if under_right_names(text, [one]) != text:
-            text = "".join(part if quoted else under_right_names(part, [one]) for quoted, part in _parts(text))
+        if one.wrong in text:
+            text = under_right_names(text, [one], apart=_quotations(text))
     return text
 
 
-def _parts(text: str) -> Iterable[tuple[bool, str]]:
-    """A text in pieces, each with whether it is a quotation."""
-    spans = [*quotation_spans(text), *(found.span() for found in _QUOTED.finditer(text))]
-    upto = 0
-    for start, end in sorted(spans):
-        if start >= upto:
-            yield False, text[upto:start]
-            yield True, text[start:end]
-            upto = end
-    yield False, text[upto:]
+def _quotations(text: str) -> list[tuple[int, int]]:
+    return [*quotation_spans(text), *(found.span() for found in _QUOTED.finditer(text))]

@@ -166,6 +166,13 @@ def test_a_correction_that_is_more_than_a_name_leaves_everything_else_as_it_was_
     assert known(store, "else").restatement == f"Ann spoke of {wrong}."
 
 
+def test_what_is_no_name_in_a_fact_stays_as_it_is(store: Store, teller: Teller) -> None:
+    life = Misnamed(store, teller, "May", "Mae", "Mara")
+    life.correct()
+    fact = life.wedding()
+    assert (fact.subject, fact.persons, fact.value) == ("Mae", ("Ann", "Mae"), "May")
+
+
 def test_a_name_that_changed_stays_in_what_was_said_before(store: Store, teller: Teller) -> None:
     life = Misnamed(store, teller, *NAMES[0])
     life.correct(verdict="changes")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
 
 from domain.facts import Change, LineEvidence, PersonaDraft
+from domain.records import Persona
+from storage.facts import Facts, Renaming
+from storage.shown import renamed_outside_quotes
 from tests.contract.stores import Store, Teller, at
 from tests.contract.test_corrected_names import fact_of
 from tests.contract.test_knowing import learned
@@ -16,6 +20,18 @@ NAMES = [
     ("Katja", "Katya", "Ann's sister {} marries in May. “Poor {}!” said Ann. Friend: Katjana."),
     ("林晓", "林筱", "安的姐姐{}五月结婚。安说：“{}真不容易！”朋友是大林。"),
 ]
+#: Wrong, right, a text in which {} is the name, and what stays as it is in it.
+TOLD_APART = [
+    ("王阳", "王洋", "{}来了，在国王阳台喝茶。「王阳好」，‘王阳’。"),
+    ("Katja", "Katya", "{} met Mary-Katja, O'Katja and Katja-Lee at the Smiths' house."),
+    ("Will", "Wil", "Will you come? Ann asked {}, and {}'s son. ‘Will it be?’"),
+    ("May", "Mae", "Ann's sister {} marries in May."),
+    ("Annette", "Annika", "{}'s car: ‘Don’t, Annette’s is gone.’ {}’s son said 'Annette's, the boys' and Annette.'"),
+    ("Annette", "Annika", "“Not “Annette” now, Annette,” said {}. Don't, {}! “Annette left"),
+    ("林晓", "林筱", "他说『林晓走了』，她说'林晓'，{}走了。安说「林晓：『林晓』」，姐姐{}笑了。"),
+]
+#: What is quoted in any form; @ is the wrong name.
+QUOTED = ["“@!”", '"@?"', "「@」", "『@』", "‘@’", "'@'", "<blockquote>@</blockquote>", "‘It’s @’s’", "“a “@” @”"]
 
 
 class Life:
@@ -56,7 +72,11 @@ class Life:
         assert [one for one in shown.all_summaries() if one.session_id == "s1"] == [summary]
         ((page, _),) = shown.pages()[0].sentences
         (note,) = shown.notes("s1")
+        assert shown.layers("s1")[1] == summary
         return [summary.summary, shown.summaries_of([number])[number].summary, page, note.text]
+
+    def layers(self) -> dict[Persona, PersonaDraft]:
+        return self.store.of.shown.layers("s1")[0]
 
     def stored(self) -> list[str]:
         summary = self.store.summaries.of("s1")
@@ -78,6 +98,51 @@ def test_what_the_program_wrote_is_shown_under_a_name_that_was_corrected_later_b
     assert life.stored() == before
 
 
+@pytest.mark.parametrize(("wrong", "right", "text"), TOLD_APART)
+def test_other_words_and_other_names_and_what_is_quoted_stay_as_they_are(
+    store: Store, teller: Teller, wrong: str, right: str, text: str
+) -> None:
+    life = Life(store, teller, wrong, right, text.replace("{}", wrong))
+    life.correct()
+    corrected = text.replace("{}", right)
+    assert life.shown() == [corrected] * 4
+    assert life.layers()["user"].text.splitlines()[0] == corrected
+
+
+@pytest.mark.parametrize(("wrong", "right", "text"), [*NAMES, *TOLD_APART])
+def test_names_and_quotations_in_any_order_are_told_apart(wrong: str, right: str, text: str) -> None:
+    called = "姐姐{}。" if wrong > "z" else "Ann's sister {}."
+    rest, order = [text.replace("{}", "Tom"), *QUOTED], random.Random(3)
+    names = [Renaming(wrong, right, "2026-03-01", 1)]
+    for _ in range(200):
+        parts = order.choices([*rest, called], k=order.randrange(1, 9))
+        whole = "\n".join(part.replace("@", wrong) for part in parts)
+        assert renamed_outside_quotes(whole.replace("{}", wrong), names) == whole.replace("{}", right)
+
+
+def test_a_longer_name_of_somebody_known_is_another_name(store: Store, teller: Teller) -> None:
+    life = Life(store, teller, "王阳", "王洋", "王阳来了。王阳明走了。王阳辛苦了。")
+    life.correct()
+    assert life.shown()[0] == "王洋来了。王洋明走了。王洋辛苦了。"
+    spoken = teller.say("s2", "王阳明是朋友。")
+    other = fact_of("other", spoken, "friend", "王阳明是朋友。", "朋友", subject="王阳明")
+    assert store.at(at(10)).fact_log.learn(learned([spoken], other))
+    assert life.shown()[0] == "王洋来了。王阳明走了。王洋辛苦了。"
+
+
+def test_a_prompt_reads_the_corrected_names_once(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    life.correct()
+    read: list[Facts] = []
+    find = Facts.corrected_names
+    # Facts are read under the right names by themselves.
+    monkeypatch.setattr(Facts, "with_numbers", lambda *_: [])
+    monkeypatch.setattr(Facts, "corrected_names", lambda facts: read.append(facts) or find(facts))
+    personas, summary = life.store.of.shown.layers("s1")
+    assert len(read) == 1
+    assert summary
+    assert (summary.summary, personas["user"].text.splitlines()[0]) == (life.corrected, life.corrected)
+
+
 def test_a_text_is_as_it_was_when_the_correction_is_taken_back(life: Life) -> None:
     window = life.correct()
     assert life.shown() == [life.corrected] * 4
@@ -95,7 +160,7 @@ def test_what_was_written_after_the_correction_may_be_about_somebody_of_that_nam
 
 def test_a_line_that_a_person_wrote_or_pinned_is_shown_as_it_is(life: Life) -> None:
     life.correct()
-    shown, (text, by_hand, pinned) = life.store.of.shown.persona("user"), life.store.personas.read("user").split("\n")
+    shown, (text, by_hand, pinned) = life.layers()["user"], life.store.personas.read("user").split("\n")
     assert shown.text.split("\n") == [life.corrected, by_hand, pinned]
     evidence = {one.line: one.messages for one in shown.lines}
     assert life.later.user.text_id in evidence[life.corrected], "it rests on the correction, too"
