@@ -52,6 +52,8 @@ _OURS = ("domain", "facts", "importers", "interfaces", "jobs", "models", "recall
 OF_PYTHON = {"PYTHONUTF8": "1", "PYTHONWARNINGS": "ignore"}
 _MOST = 100_000
 _PR_SET_CHILD_SUBREAPER = 36
+#: Threads that begin their first runs at once share one loaded process.
+_LOADING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,10 @@ def _loaded_for(command: Sequence[str], environment: Mapping[str, str]) -> _Load
     if to_python.get("PYTHONPATH") == str(ROOT):  # where every run looks
         del to_python["PYTHONPATH"]
     cold = "COLD_START" in {**os.environ, **environment} or to_python != OF_PYTHON
-    return None if cold or not sys.platform.startswith("linux") else _loaded()
+    if cold or not sys.platform.startswith("linux"):
+        return None
+    with _LOADING:
+        return _loaded()
 
 
 @functools.cache
