@@ -28,7 +28,7 @@ from facts.figures import Figures, wrong_figure
 from facts.importance import importance_of
 from facts.reply_json import first_of, handles_of, line_of, read_entries
 from facts.slots import BONDS, COMPANION, PERSON, Names, names_bound, normalize_text
-from language.calendar import DAY_NAMES, MONTH_NAMES, day_of
+from language.calendar import DAY_NAMES, MONTH_NAMES, day_of, names_day
 from language.numbers import find_numbers
 from language.scripts import STOP_WORDS, Language, estimate, is_unspaced, language_of, unspaced_length
 from language.sentences import split_sentences
@@ -377,7 +377,8 @@ class PersonaEditing:
             return "still so"
         evidence = self._make_evidence(line.text, operation, facts)
         text = self._reworded_as_over(line, operation, facts)
-        if not text or evidence.date not in text:
+        day = day_of(evidence.date)
+        if not text or not (evidence.date in text or (day and names_day(text, day))):
             # A text that says what is over gets the day alone: "is cancelled (until ...)" would be on again.
             mark = (_DAY_MARK if text else _END_MARK)[_language_of_line(line.text) or self._language]
             text = mark.format((text or line.text).rstrip(" .。"), evidence.date)
@@ -430,8 +431,9 @@ class PersonaEditing:
         figures = Figures((*_figures_of(open_facts), *(TextFigures(old, self._grounds.today) for old in olds)))
         if wrong := wrong_figure(text, figures):
             return wrong
-        if any(self._missing_words(text, open_facts, olds)):
-            return "unsupported"
+        if missing := {*self._missing_words(text, open_facts, olds)}:
+            # Words of facts about two, of which none says all of it, are given to the wrong one.
+            return "unsupported" if missing & {*self._words_of_none(text, open_facts, olds)} else "swapped"
         if any(_swaps_names(text, one, self._grounds.names) for one in open_facts):
             return "swapped"
         wanted = telling_terms(text) - self._own_terms
@@ -461,12 +463,17 @@ class PersonaEditing:
             words, ground = min(missing, key=lambda one: len(one[0]), default=([], _Words("")))
             yield from [one for one in words if not ground.is_qualified(one, part, olds)]
 
+    def _words_of_none(self, text: str, facts: Sequence[_Evidence], olds: Sequence[str]) -> Iterator[str]:
+        """The words of a text that no fact and no old line has."""
+        return _Words("\n".join((*(one.allows for one in facts), *olds))).missing_in(text, self._neutral_terms)
+
     def _words_in_no_fact(self, operation: Operation) -> tuple[str, ...]:
         facts = [self._facts[number - 1] for number in operation.facts if 0 < number <= len(self._facts)]
         lines = (self._lines[self._places[number - 1]] for number in operation.lines if 0 < number <= len(self._places))
         olds = [_BULLET.sub("", line.text) for line in lines if line]
         open_facts = [one for one in facts if one.may_be_reworded]
-        return tuple(sorted({*self._missing_words(operation.text, open_facts, olds)}))
+        missing = {*self._missing_words(operation.text, open_facts, olds)}
+        return tuple(sorted(missing & {*self._words_of_none(operation.text, open_facts, olds)}))
 
     @cached_property
     def _own_terms(self) -> frozenset[str]:

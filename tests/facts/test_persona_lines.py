@@ -308,7 +308,29 @@ def test_a_line_may_say_word_for_word_what_its_fact_says(text: str) -> None:
 def test_facts_about_two_are_not_mixed_in_one_statement(text: str, fits: bool) -> None:
     tom = fact("tom", "Tom lives in Oslo.", "home", "Oslo", subject="Tom")
     mara = fact("mara", "Mara lives in Lyon.", "home", "Lyon")
-    assert added(text, tom, mara, names=Names()) == ((text, []) if fits else ("", ["unsupported"]))
+    assert added(text, tom, mara, names=Names()) == ((text, []) if fits else ("", ["swapped"]))
+
+
+def test_a_refusal_names_no_word_that_one_of_its_facts_has() -> None:
+    tom = fact("tom", "Tom lives in Oslo.", "home", "Oslo", subject="Tom")
+    mara = fact("mara", "Mara keeps bees in Lyon.", "hobby", "bees")
+    editing = PersonaEditing("", (), (), grounds((tom, mara), names=Names()), "en")
+    given = json.dumps([deed("add", 0, "Tom keeps bees in Oslo with goats.", 1, 2)])
+    (refused,) = editing.apply_operations(read_operations(given).operations)
+    assert (refused.reason, refused.words) == ("unsupported", ("goat",))
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("Climbing at The Foundry ended on 5 July 2025.", "en"), ("在岩馆攀岩，2025年7月5日结束了。", "zh")],
+)
+def test_a_line_that_says_on_which_day_it_ended_gets_that_day_once(text: str, language: Language) -> None:
+    old = GYM if language == "en" else "在岩馆攀岩。"
+    end = fact("end", text, "gym", end="2025-07-05", until="2025-07-05")
+    line = LineEvidence(old, ("old gym",), "2025-03-01", 3)
+    given = {"on": grounds((end,), (old,)), "persona": old, "evidence": [line], "language": language}
+    found, refused = edited(deed("end", 1, text, 1, date="2025-07-05"), **given)  # type: ignore[arg-type]
+    assert (refused, found.text) == ([], text)
 
 
 def test_two_names_do_not_change_places() -> None:
