@@ -204,7 +204,7 @@ def infer_facts(
 
 def _infer_fact(draft: FactDraft, own: Sequence[Message], names: Names, text_id: str) -> NewFact:
     slot, single = slot_of(draft.subject, draft.attribute, draft.about, names)
-    words = " ".join(one.words for one in draft.quotes)
+    words = " ".join(one.words for one in draft.quotes or ())
     located = (locate_quote(words or draft.restatement, [one], draft.restatement) for one in own)
     quotes = shown_quotes([one for one in located if one], own)
     messages = tuple(one.text_id for one in own if any(quote.message == one.text_id for quote in quotes))

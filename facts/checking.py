@@ -21,6 +21,7 @@ from domain.records import Message
 from facts.ages import birth_years, dated_age
 from facts.by_hand import attribute_words
 from facts.cues import asks_openly, ends_or_denies, is_denial, is_question
+from facts.degrees import is_overstated
 from facts.doers import Doing, is_swapped, names_in_talk
 from facts.drafts import FactDraft, NoteDraft, QuoteDraft
 from facts.evidence import (
@@ -77,6 +78,8 @@ _BESIDE = pattern_of(r"[,;，、；（(]")
 _ONLY_NAMES = pattern_of(r"(?:the|my|our|that|this) (?:\w+ )?\w+", re.IGNORECASE)
 #: Words are kept where facts say so much of them.
 _NEARLY_ALL = 0.6
+#: A fact without words to quote must have this share of the terms of its messages.
+_FEW_TERMS = 1 / 3
 #: That somebody else wrote or said it, which words that were passed on show.
 _ATTRIBUTES = pattern_of(
     r"^according to\b|\b(?:says?|said|wrote|writes|asks|asked|replied|claims?|told)\b"
@@ -246,7 +249,9 @@ class _Checking:
         slot, single = slot_of(draft.subject, draft.attribute, draft.about, self._names)
         about = _ABOUT.get(slot.subject, "other")
         text = draft.restatement
-        handles = tuple(dict.fromkeys((*draft.messages, *(quote.message for quote in draft.quotes if quote.message))))
+        handles = tuple(
+            dict.fromkeys((*draft.messages, *(quote.message for quote in draft.quotes or () if quote.message)))
+        )
         named = draft.subject not in text and self._window.source_of(draft.subject, (), True)
         if named and begins_with_pronoun(text):
             text = name_subject(text, draft.subject)
@@ -254,7 +259,7 @@ class _Checking:
             marked = text.replace(draft.value, f"“{draft.value}”")
             shown = draft.value if not is_in_first_person(draft.value) else f"“{draft.value}”"
             text = f"{draft.subject}: {draft.attribute} {shown}" if is_in_first_person(marked) else marked
-        quotes = self._locate(draft.quotes, handles, text)
+        quotes = self._locate(draft.quotes or (), handles, text)
         judged: About = "companion" if about == "companion" else draft.about
         if about == "other" != judged:  # whoever speaks here is not the person, whatever the model calls them
             spoken = (one for one in self._window.find_named(handles) if one.message.speaker)
@@ -298,7 +303,7 @@ class _Checking:
         is about, person or companion, or where facts that are ``kept`` say them or quote them.
         """
         of_companion = draft.about == "companion"
-        for given in draft.quotes:
+        for given in draft.quotes or ():
             named = [
                 each
                 for each in self._window.find_named((given.message or draft.messages[0],))
@@ -483,6 +488,8 @@ class _Checking:
             fault = find_refusal(claim.text, parts)
         if not fault and claim.about != "companion":
             fault = self._find_doubt(claim, tops, sources)
+        if not fault and self._is_mostly_new(claim, wanted, (*sources, *answered, *lenders)):
+            fault = "unsupported"
         if fault:
             return fault, claim.stance
         of_companion = claim.about == "companion"
@@ -504,6 +511,8 @@ class _Checking:
         own = [quote.words for quote in claim.quotes if quote.role == "user"]
         if self._around.takes_back(claim.text, words):
             return "taken back"
+        if is_overstated(claim.text, words, (source.text for source in sources)):
+            return "overstated"
         stated = _days_in(claim.text, sources[-1].said)
         if is_day_of_before(claim.text, stated, [each.text for each in evidence], sources[-1].said):
             return "polarity"
@@ -549,6 +558,14 @@ class _Checking:
         return not any(source.own_days for source in sources) and not any(
             map(bears_number, asserted_numbers(claim.text))
         )
+
+    def _is_mostly_new(self, claim: _Claim, wanted: frozenset[str], sources: Sequence[Source]) -> bool:
+        """Whether a fact for which the model found no words to quote has hardly a word of its messages."""
+        if claim.draft is None or claim.draft.quotes != () or ends_or_denies(claim.text):
+            return False
+        given = frozenset().union(*(one.terms for one in sources))
+        known = language_of(claim.text) in {one.language for one in sources}
+        return known and len(wanted & given) < _FEW_TERMS * len(wanted)
 
     def _is_unheard(self, claim: _Claim, sources: Sequence[Source]) -> bool:
         """Whether nothing of a value is in any message, under any form, though it is in their language."""

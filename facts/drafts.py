@@ -52,6 +52,7 @@ class QuoteDraft:
 class FactDraft:
     """A statement, as returned by the model. ``messages`` are message numbers of the window.
 
+    ``quotes``: the words it rests on; none where the model left them out, None where it has no place for them.
     ``inferred``: the model concludes it, no one said it. ``open``: as what it is still ahead or unsettled, if it is,
     with ! where it is grave.
     """
@@ -70,7 +71,7 @@ class FactDraft:
     end: str
     messages: tuple[int, ...]
     relations: tuple[RelationDraft, ...] = ()
-    quotes: tuple[QuoteDraft, ...] = ()
+    quotes: tuple[QuoteDraft, ...] | None = None
     inferred: bool = False
     open: str = ""
 
@@ -293,7 +294,8 @@ def _read_fact(value: object, checks: _Checks, note: Mapping[str, object]) -> Fa
         return None
     fact = {str(key).strip().casefold(): each for key, each in value.items()}
     named = first_of(fact, "turns", "turn", "evidence", "ids")
-    quotes = tuple(_read_quotes(first_of(fact, "quote", "quotes", "words"), handles_of(named)))
+    words = first_of(fact, "quote", "quotes", "words")
+    quotes = tuple(_read_quotes(words, handles_of(named)))
     if named is None:
         named = [quote.message for quote in quotes if quote.message] or first_of(note, "turns", "turn")
     messages = handles_of(named)
@@ -329,7 +331,7 @@ def _read_fact(value: object, checks: _Checks, note: Mapping[str, object]) -> Fa
         end=line_of(first_of(fact, "end", "until"))[:40],
         messages=messages,
         relations=tuple(_read_relations(fact.get("relations"))),
-        quotes=quotes,
+        quotes=None if words is None else quotes,
         inferred=said.casefold() in _INFERRED,
         open=_read_open(fact.get("open")),
     )

@@ -118,12 +118,12 @@ def _is_repeated(one: NewMatter, other: NewMatter) -> bool:
 
 def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     """The matter of a draft, or why it is none."""
-    handles = [*(quote.message for quote in draft.quotes if quote.message), *draft.messages]
+    handles = [*(quote.message for quote in draft.quotes or () if quote.message), *draft.messages]
     sources = [one for one in spoken.find_named(handles[:1]) if not one.message.speaker]
     if not sources:
         return "no turn"
     (source,) = sources
-    place = locate_quote(next((quote.words for quote in draft.quotes), ""), [source.message], draft.restatement)
+    place = locate_quote(next((quote.words for quote in draft.quotes or ()), ""), [source.message], draft.restatement)
     if source.barred or source.message.hidden:
         return "forgotten"
     own = source.spoken_by_person

@@ -419,7 +419,7 @@ def test_what_is_so_is_not_refuted_by_what_was_so_once_or_is_only_thought(
     own = statement.startswith(person.person[0]) and not statement.startswith("Mara's")
     subject = person.person[0] if own else "Mara's sister" if "'s" in statement else statement.split(maxsplit=1)[0]
     names = replace(person, known=frozenset({"Ben", "Leo", "Kate", "Ann", "Tilly"}))
-    quotes = (QuoteDraft(1, said),) if is_quoted else ()
+    quotes = (QuoteDraft(1, said),) if is_quoted else None
     about = "person" if own else "other"
     spoken = talk("2026-05-17", said)
     assert reason(statement, spoken, 1, names=names, subject=subject, about=about, quotes=quotes) == ""
