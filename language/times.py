@@ -252,6 +252,8 @@ def parse_date(text: str) -> str:
     >>> parse_date("2025/3/4"), parse_date("March 2025"), parse_date("2025年3月"), parse_date("about 2025")
     ('2025-03-04', '2025-03', '2025-03', '2025')
     """
+    if _ISO.fullmatch(text) and range_of(text):
+        return text
     dates = [one.meant or one.possible[0] for one in written_dates(text) if one.possible]
     if dates:
         return min(dates, key=lambda one: one.days).iso
@@ -925,6 +927,7 @@ _THIRD = r"(?P<third>(?:the )?(?:early|mid|late|beginning|start|middle|end)(?: o
 _WHOLE = r"(?:all|whole|entire|throughout|during|over)(?: of| the| this| that)*"
 _IN = r"(?:in|during|since|of|by|until|till|til|before|after|from|around|to|for|through|and|between|or|early|mid|late)"
 _ANY_YEAR = pattern_of(r"(?:19|20)\d\d")
+_ISO = pattern_of(r"(?:19|20)\d\d(?:-\d\d){0,2}", re.ASCII)
 _A_MONTH = pattern_of(rf"\b(?:{_MONTH_LONG})\b")
 _ZH_A_MONTH = pattern_of(rf"(?<![个\d{_HAN}])(1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月")
 _EVERY = pattern_of(
