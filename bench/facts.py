@@ -1,8 +1,9 @@
 """How long the rules take over one window of talk. ``python -m bench.facts --help``.
 
-A window of forty turns in each language with thirty notes of two facts is checked, compared with what is known, and a
-persona of it is changed. No model, no store: what is measured is our own time beside one model call. Each window is
-read for the first time: its places are new, and caches of texts are empty.
+A window of forty turns in each language with notes of two facts is checked, compared with what is known, and a persona
+of it is changed. Talk gives 12 to 30 facts a window, hence 20; ``--facts`` for more. No model, no store: what is
+measured is our own time beside one model call. Each window is read for the first time: its places are new, and caches
+of texts are empty.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from language.words import _WORDS_CACHED
 
 _ENGLISH = (
     "I'm a claims analyst at {place} Insurance, it pays £38,500. I go climbing at The {place} on Tuesdays.",
-    "As thrilling as {place} sounds made me smile. Are you bouldering or on ropes at {place}?",
+    "As thrilling as {place} sounds made me smile. Are you bouldering or on ropes at {place}? Do mind your wrists.",
     "{place} is fifteen, yesterday she weighed 3.4 kilos. My dentist appointment is next Tuesday, I dread it.",
-    "Fifteen is a proper age for {place}. Do you want me to distract you before {place}?",
+    "Fifteen is a proper age for {place}. Do you want me to distract you before {place}, or to count ceiling tiles?",
 )
 _CHINESE = (
     "我在杭州{place}的净尘科技当嵌入式工程师，月薪两万六，昨天清明回绍兴给外公上坟。",
@@ -56,7 +57,7 @@ _CHINESE_NOTES = (
 #: What makes the places of every window new, by language.
 _ENGLISH_ENDINGS, _CHINESE_ENDINGS = "abcdefghij", "岭溪湾桥渡泉塘坡岗坪"
 _Notes = tuple[tuple[str, str, int], ...]
-_MESSAGES, _NOTES = 40, 30
+_MESSAGES, _FACTS, _FACTS_A_NOTE = 40, 20, 2
 
 
 def main() -> None:
@@ -72,7 +73,7 @@ def main() -> None:
         language: Language = "en" if name == "English" else "zh"
         for number in range(asked.times + 1):
             unread = [place + endings[number % 10] + endings[number // 10 % 10] for place in places]
-            messages, drafts = _window(said, unread), _drafts(notes, unread)
+            messages, drafts = _window(said, unread), _drafts(notes, unread, asked.facts // _FACTS_A_NOTE)
             _forget_texts()
             seconds, facts = _read_window(messages, drafts, known, names, language)
             for step, each in zip(taken, (*seconds, sum(seconds)), strict=True) if number else ():
@@ -85,6 +86,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=20, help="how many windows are read")
+    parser.add_argument("--facts", type=int, default=_FACTS, help="how many facts a window has, 80 at the most")
     return parser.parse_args()
 
 
@@ -125,9 +127,9 @@ def _window(said: tuple[str, ...], places: list[str]) -> list[Message]:
     return found
 
 
-def _drafts(notes: _Notes, places: list[str]) -> list[NoteDraft]:
+def _drafts(notes: _Notes, places: list[str], many: int) -> list[NoteDraft]:
     found = []
-    for at in range(_NOTES):
+    for at in range(many):
         text, statement, message = notes[at % len(notes)]
         place = at // len(notes)
         texts = [one.format(place=places[place]) for one in (text, statement)]

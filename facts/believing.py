@@ -115,7 +115,7 @@ def _with_whom_they_mean(quotes: tuple[Quote, ...], spoken: Spoken) -> tuple[Quo
     The names of the two who talk are mostly calls, and are never meant.
     """
     first, said, messages = quotes[0], " ".join(one.words for one in quotes), spoken.in_order
-    if says_what_it_means(said) or not _OF_SOMEBODY.search(said):
+    if not _OF_SOMEBODY.search(said) or says_what_it_means(said):
         return quotes
     own = {part for name in (*spoken.names.person, *spoken.names.companion) for part in name.split()}
     at = next(place for place, one in enumerate(messages) if one.text_id == first.message)

@@ -159,7 +159,8 @@ def check_notes(
     spoken = SpokenWindow(window, before, names)
     elsewhere = telling_terms(" ".join(shown))
     if elsewhere:
-        elsewhere -= telling_terms(" ".join((spoken.words, *names.person, *names.companion, *names.known)))
+        elsewhere -= telling_terms(spoken.words)
+        elsewhere -= telling_terms(" ".join((*names.person, *names.companion, *names.known)))
     ground = _Checking(spoken, names, new_id, elsewhere)
     for draft in drafts:
         ground.check_note(draft)
@@ -243,7 +244,7 @@ class _Checking:
 
     def _check_fact(self, draft: FactDraft, note: str) -> NewFact | str:
         """The fact of a draft, or why there is none."""
-        if self._elsewhere and self._elsewhere & telling_terms(f"{draft.restatement} {draft.value}"):
+        if self._elsewhere and self._elsewhere & (telling_terms(draft.restatement) | telling_terms(draft.value)):
             self.rejected["unsupported"] += 1
             return "unsupported"
         slot, single = slot_of(draft.subject, draft.attribute, draft.about, self._names)

@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, filterfalse
 from math import log
 from typing import Literal
 
@@ -29,7 +29,7 @@ from facts.drafts import DoubtDraft, VerdictDraft
 from facts.evidence import is_named_in, telling_terms, telling_terms_of_value
 from facts.slots import COMPANION, PERSON, are_apart, depends_on, normalize_text
 from language.calendar import seconds_of
-from language.numbers import find_numbers
+from language.numbers import find_numbers, is_number
 from language.words import terms
 from storage.facts import CorrectedValue, Renaming, renaming_of
 
@@ -580,9 +580,10 @@ def _is_last_day(fact: NewFact) -> bool:
 
 def _is_left(value: Fact, leaves: NewFact) -> bool:
     """Whether a current value is the job or the home, by name, of which a fact gives the last day."""
-    names = telling_terms(f"{leaves.subject} {_OF_ANY}")
+    if value.slot.subject != leaves.slot.subject or value.slot.attribute not in _FIELDS:
+        return False
     named = telling_terms(f"{value.value} {value.restatement}") & telling_terms(leaves.restatement)
-    return value.slot.subject == leaves.slot.subject and value.slot.attribute in _FIELDS and not named <= names
+    return not named <= telling_terms(f"{leaves.subject} {_OF_ANY}")
 
 
 def _renaming_by(new: NewFact, value: str) -> Renaming | None:
@@ -653,12 +654,12 @@ def _hangs_on(fact: Fact, trigger: NewFact) -> bool:
     if fact.stance != "stated":
         names = map(normalize_text, (fact.subject, fact.value, *fact.persons))
         return _is_death(trigger) and fact.stance in ("planned", "wished") and trigger.slot.subject in names
-    # What only says that something ended stays true after any change.
-    if (ends_or_denies if fact.slot.attribute == "plan" else takes_back)(fact.restatement):
-        return False
     if fact.slot.subject == trigger.slot.subject:
-        return fact.slot.attribute in depends_on(trigger.slot)
-    return _is_death(trigger) and trigger.slot.subject == normalize_text(fact.value)
+        hangs = fact.slot.attribute in depends_on(trigger.slot)
+    else:
+        hangs = _is_death(trigger) and trigger.slot.subject == normalize_text(fact.value)
+    # What only says that something ended stays true after any change.
+    return hangs and not (ends_or_denies if fact.slot.attribute == "plan" else takes_back)(fact.restatement)
 
 
 def _is_about_somebody_in(fact: Fact, new: NewFact) -> bool:
@@ -900,7 +901,7 @@ class _ReadValue:
 def _value_of(text: str) -> _ReadValue:
     found = find_numbers(text)
     numbers = frozenset(number for number in found if len(number) > 1) or found
-    words = frozenset(term for term in telling_terms(text) if not find_numbers(term)) - _UNIT
+    words = frozenset(filterfalse(is_number, telling_terms(text))) - _UNIT
     return _ReadValue(_letters_of(text), numbers, words)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import filterfalse, pairwise
 from operator import itemgetter
 from typing import Literal
 
@@ -41,7 +41,15 @@ from facts.slots import Names, normalize_text
 from facts.spans import own_words
 from language.calendar import day_of
 from language.forget_requests import detect_forget_request, rounds_spoken_of
-from language.numbers import ORDINAL, asserted_numbers, derived_numbers, find_numbers, may_mention, parse_number
+from language.numbers import (
+    ORDINAL,
+    asserted_numbers,
+    derived_numbers,
+    find_numbers,
+    is_number,
+    may_mention,
+    parse_number,
+)
 from language.references import people_named
 from language.scripts import Language, is_unspaced, language_of, unspaced_runs
 from language.sentences import CLAUSE, sentence_spans, split_clauses
@@ -568,10 +576,8 @@ class SpokenWindow:
             for place, message in enumerate(messages)
         ]
         self._first = len(before)
-        known = [*names.person, *names.companion, *names.known, *(message.speaker for message in messages)]
-        self._known = frozenset(
-            part for name in known for part in (normalize_text(name), *normalize_text(name).split()) if part
-        )
+        known = {*names.person, *names.companion, *names.known, *(message.speaker for message in messages)}
+        self._known = frozenset(part for name in map(normalize_text, known) for part in (name, *name.split()) if part)
         self._own = telling_terms(" ".join((*names.person, *names.companion)))
 
     @cached_property
@@ -845,9 +851,10 @@ def _denied_words(text: str) -> tuple[str, ...]:
     >>> _denied_words("大夫没让吃药"), _denied_words("从没电梯的搬到有电梯的"), _denied_words("her mum's not coming")
     (('吃药',), (), ('coming',))
     """
+    if not is_denial(text):
+        return ()
     rest = _DENIED.sub(" ", text)
-    found = ("".join(one) for one in _DENIED.findall(text)) if is_denial(text) else ()
-    return tuple(one for one in found if one not in rest)
+    return tuple(one for found in _DENIED.findall(text) if (one := "".join(found)) not in rest)
 
 
 def asserts_what_is_denied(statement: str, quoted: Sequence[Sentence], sources: Sequence[Source]) -> bool:
@@ -900,7 +907,7 @@ def telling_terms(text: str) -> frozenset[str]:
 def telling_terms_of_value(value: str) -> frozenset[str]:
     """The terms of a value that must stand somewhere; its numbers, days and times are checked as figures."""
     words = without_times(value, read_times(value, _ANY_DAY))
-    return frozenset(term for term in telling_terms(words) if not find_numbers(term)) - _NOTHING - _UNITS
+    return frozenset(filterfalse(is_number, telling_terms(words))) - _NOTHING - _UNITS
 
 
 def _are_similar(name: str, word: str, similarity: float) -> bool:

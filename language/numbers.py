@@ -17,6 +17,8 @@ from domain.patterns import Guarded, pattern_of
 
 #: As many texts as a window and its drafts have.
 _TEXTS_CACHED = 1_024
+#: Whether this many words are numbers is cached: people use some thousands.
+_WORDS_CACHED = 10_000
 _HAN = {digit: value for value, same in enumerate(("零〇", "一", "二两俩", "三仨", *"四五六七八九")) for digit in same}
 _UNITS = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000}
 _SMALL = (
@@ -89,7 +91,7 @@ _ROUGH = {
 _ONES = "one|two|three|four|five|six|seven|eight|nine"
 #: A count in front of a unit, in English; and in Chinese, where 十几 and 几十 count as well.
 ENGLISH_COUNT = (
-    r"(?P<count>(?:\d{1,4}(?:\.\d)?|half an?|(?:a )?(?:couple of|couple|few|dozen)|several"
+    r"(?P<count>(?=[\dacdefhnost])(?:\d{1,4}(?:\.\d)?|half an?|(?:a |)(?:couple of|couple|few|dozen)|several"
     rf"|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[ -](?:{_ONES}))?"
     rf"|(?:thir|four|fif|six|seven|eigh|nine)teen|eleven|twelve|ten|{_ONES}|an?)(?: and a half)?)"
 )
@@ -133,6 +135,12 @@ def find_numbers(text: str) -> frozenset[str]:
     if found and _EVENING.search(plain):
         found |= {str(int(number) + 12) for number in found if number.isdecimal() and 0 < int(number) < 12}
     return frozenset(found)
+
+
+@lru_cache(_WORDS_CACHED)
+def is_number(word: str) -> bool:
+    """Whether a word may mention a number."""
+    return bool(find_numbers(word))
 
 
 _COMPARES = pattern_of(

@@ -111,10 +111,9 @@ def says_what_it_means(text: str) -> bool:
     >>> says_what_it_means("Tom sold his car."), says_what_it_means("I sold it."), says_what_it_means("I like tea.")
     (True, False, True)
     """
-    own = _mentions_of(text[:_LONGEST])
-    return all(
-        any(one.at < match.start() and _fits(one, pronoun) for one in own) for match, pronoun in _find_pronouns(text)
-    )
+    found = list(_find_pronouns(text))
+    own = _mentions_of(text[:_LONGEST]) if found else ()
+    return all(any(one.at < match.start() and _fits(one, pronoun) for one in own) for match, pronoun in found)
 
 
 def people_named(text: str) -> frozenset[str]:

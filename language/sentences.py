@@ -12,9 +12,10 @@ _SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*
 _SPACED = pattern_of(
     r"(?:(?<=[\u4e00-\u9fff])|(?<=\d)(?!\s+[年月日号天点时分秒周岁个块元万千百多斤公米度楼])|(?<=%))\s+(?=[\w:.]*[\u4e00-\u9fff])"
 )
-#: What parts the clauses of a sentence.
+#: What parts the clauses of a sentence; the first look is only at what begins one of them.
 CLAUSE = pattern_of(
-    rf"[,;:，；：—–]| - |\bbut\b|\bthough\b|\b(?:because|bc|cos|cuz)\b|但是?|不过(?!敏)|可是|{_SPACED.pattern}"
+    r"(?=[,;:，；：—–\sbct但不可])(?:[,;:，；：—–]| - |\b(?:but|though|because|bc|cos|cuz)\b"
+    rf"|但是?|不过(?!敏)|可是|{_SPACED.pattern})"
 )
 #: A denial after "and" is separate if a clause precedes it.
 _DENIED_BESIDES = pattern_of(

@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
 from functools import lru_cache, partial
-from operator import add
 from typing import Literal, TypeVar
 
 from domain.patterns import Guarded, pattern_of
@@ -24,6 +23,8 @@ from language.numbers import CHINESE_COUNT, ENGLISH_COUNT, ORDINAL, parse_count,
 
 #: The expressions of this many texts are cached: a statement is read repeatedly.
 _TEXTS_CACHED = 512
+#: What is in this many words is cached: people use some thousands.
+_WORDS_CACHED = 10_000
 #: How far "lately" reaches, in days.
 _LATELY = 30
 _LENGTHS = {"day": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}
@@ -87,6 +88,8 @@ def read_times(text: str, reference: date) -> tuple[TimeExpression, ...]:
     TimeRange(first=datetime.date(2026, 5, 1), last=datetime.date(2026, 5, 31), yearly=False, about=False)
     """
     matches, plain, clocks = _match_times(text)
+    if not (matches or clocks):
+        return ()
     found = [one for rule, match in matches for one in _read_match(rule, match, reference)]
     found.sort(key=lambda one: one.start)
     if any(one.kind == "day of month" for one in found):
@@ -101,11 +104,7 @@ def _match_times(text: str) -> tuple[Sequence[tuple[_Rule, re.Match[str]]], str,
     plain = text.lower().replace("’", "'")
     if len(plain) != len(text):  # every place in it is a place in the text
         plain = "".join(one.lower()[:1] or one for one in text).replace("’", "'")
-    needed = _NEEDED_IN_ASCII if plain.isascii() else _NEEDED if _LETTER.search(plain) else _NEEDED_WITHOUT_LETTERS
-    pieces = {*plain, *map(add, plain, plain[1:])}
-    present = {part for piece in needed.keys() & pieces for part in needed[piece] if part in plain}
-    if not (present.isdisjoint(_MONTHS_SHORT) or _SHORT_MONTH.search(plain)):  # "Mara" is no March
-        present.difference_update(_MONTHS_SHORT)
+    present = frozenset[str]().union(*map(_parts_in, plain.split(" ")), [one for one in _PHRASES if one in plain])
     found: list[tuple[_Rule, re.Match[str]]] = []
     for at in sorted({at for part in present for at in _NEEDING[part]}):
         rule = _RULES[at]
@@ -114,9 +113,16 @@ def _match_times(text: str) -> tuple[Sequence[tuple[_Rule, re.Match[str]]], str,
         if matches := list(rule.pattern.finditer(plain)):
             found += [(rule, match) for match in matches]
             plain = _without(plain, matches)
-            present = {part for part in present if part in plain}
+            present = frozenset([part for part in present if part in plain])
     clocks = [(match.span(), hours) for match in _CLOCK.all_in(plain) if (hours := _hours_of(match))]
     return found, plain, clocks
+
+
+@lru_cache(_WORDS_CACHED)
+def _parts_in(word: str) -> frozenset[str]:
+    """What the rules look for, as far as it is in a word; "Mara" is no March."""
+    found = frozenset([part for letter in {*word} for part in _NEEDED.get(letter, ()) if part in word])
+    return found if found.isdisjoint(_MONTHS_SHORT) or _SHORT_MONTH.search(word) else found.difference(_MONTHS_SHORT)
 
 
 def _without(plain: str, matches: Sequence[re.Match[str]]) -> str:
@@ -246,6 +252,8 @@ def parse_date(text: str) -> str:
     >>> parse_date("2025/3/4"), parse_date("March 2025"), parse_date("2025年3月"), parse_date("about 2025")
     ('2025-03-04', '2025-03', '2025-03', '2025')
     """
+    if _ISO.fullmatch(text) and range_of(text):
+        return text
     dates = [one.meant or one.possible[0] for one in written_dates(text) if one.possible]
     if dates:
         return min(dates, key=lambda one: one.days).iso
@@ -880,7 +888,6 @@ _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
-_LETTER = pattern_of("[a-z]")
 _SHORT_MONTH = pattern_of(rf"\b{_MONTH}")
 _DAY_NUMBER = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
 _ORDINAL_DAY = rf"(?:(?:twenty|thirty)[ -])?(?:{ORDINAL})"
@@ -920,6 +927,7 @@ _THIRD = r"(?P<third>(?:the )?(?:early|mid|late|beginning|start|middle|end)(?: o
 _WHOLE = r"(?:all|whole|entire|throughout|during|over)(?: of| the| this| that)*"
 _IN = r"(?:in|during|since|of|by|until|till|til|before|after|from|around|to|for|through|and|between|or|early|mid|late)"
 _ANY_YEAR = pattern_of(r"(?:19|20)\d\d")
+_ISO = pattern_of(r"(?:19|20)\d\d(?:-\d\d){0,2}", re.ASCII)
 _A_MONTH = pattern_of(rf"\b(?:{_MONTH_LONG})\b")
 _ZH_A_MONTH = pattern_of(rf"(?<![个\d{_HAN}])(1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月")
 _EVERY = pattern_of(
@@ -989,7 +997,6 @@ def _rule(
 ) -> _Rule:
     parts = needs.split("|") if isinstance(needs, str) else needs
     also: Sequence[str] = _UNITS if _AMOUNT in pattern else _ZH_UNITS if _ZH_AMOUNT in pattern else ()
-    also = "0123456789" if kind == "day of month" and pattern.isascii() else also
     return _Rule(frozenset(parts), frozenset(also), pattern_of(pattern), read, kind, certain)
 
 
@@ -997,19 +1004,19 @@ def _rule(
 _RULES = (
     _rule("历|初|廿", _LUNAR, _read_nothing),
     # with a year
-    _rule(_CENTURIES, rf"(?<!\d){_YEAR}\s?[-/.年]\s?(?P<month>\d{{1,2}})\s?[-/.月]\s?(?P<day>\d{{1,2}})(?!\d)[日号]?", _read_date, "date"),
+    _rule(_CENTURIES, rf"{_YEAR}(?<!\d\d\d\d\d)\s?[-/.年]\s?(?P<month>\d{{1,2}})\s?[-/.月]\s?(?P<day>\d{{1,2}})(?!\d)[日号]?", _read_date, "date"),
     _rule(_MONTHS_SHORT, rf"\b{_DAY_NUMBER}{_UNTIL}(?: of)? {_MONTH},? {_YEAR}\b", _read_date, "date"),
     _rule(_MONTHS_SHORT, rf"\b{_MONTH} {_DAY_NUMBER}{_UNTIL},? {_YEAR}\b", _read_date, "date"),
     _rule("年", rf"{_ZH_YEAR}的?{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
-    _rule(_CENTURIES, rf"(?<!\d){_YEAR}\s?[-/年]\s?(?P<month>\d{{1,2}})(?![\d岁个次])(?:月份?)?{_ZH_THIRD}", _read_date, "date"),
+    _rule(_CENTURIES, rf"{_YEAR}(?<!\d\d\d\d\d)\s?[-/年]\s?(?P<month>\d{{1,2}})(?![\d岁个次])(?:月份?)?{_ZH_THIRD}", _read_date, "date"),
     _rule(_MONTHS_SHORT, rf"\b(?:{_THIRD}[ -])?{_MONTH},?(?: of)? {_YEAR}\b", _read_date, "date"),
     _rule("年", rf"{_ZH_YEAR}的?{_ZH_MONTH}月份?{_ZH_THIRD}(?!前|后)", _read_date, "month"),
     _rule("half", rf"\b(?:the )?(?P<half>first|second) half of (?:(?:the|this) year|{_YEAR})\b", _read_part_of_year),
-    _rule("half|six", rf"\b(?:the |this |these |over |in )*(?:last|past)? ?(?:half[ -](?:a[ -])?year|six months)\b(?! {_DIRECTION})", _read_last_days),
+    _rule("half a|half-|half year|six months", rf"\b(?:the |this |these |over |in )*(?:last|past)? ?(?:half[ -](?:a[ -])?year|six months)\b(?! {_DIRECTION})", _read_last_days),
     _rule("半年", r"(?:这|过去|最近|近)(?:大)?半年", _read_last_days),
     _rule("半年", rf"{_ZH_YEAR}?的?(?P<zh_half>[上下])半年", _read_part_of_year),
     _rule("quarter", r"\b(?P<which>last|this|next) quarter\b", _read_part_of_year),
-    _rule("quarter|q", rf"\b(?:q(?P<number>[1-4])|(?:the )?(?P<quarter>first|second|third|fourth) quarter)(?:(?: of)? {_YEAR})?\b", _read_part_of_year),
+    _rule("quarter|q1|q2|q3|q4", rf"\b(?:q(?P<number>[1-4])|(?:the )?(?P<quarter>first|second|third|fourth) quarter)(?:(?: of)? {_YEAR})?\b", _read_part_of_year),
     _rule("季度", rf"(?P<zh_which>这个?|本|上个?|下个?)季度|{_ZH_YEAR}?的?第?(?P<zh_quarter>[一二三四1-4])季度", _read_part_of_year),
     _rule(_SEASON_WORDS, rf"\b(?:the )?{_SEASON}(?:,? of|,)? {_YEAR}\b", _read_season),
     _rule("christ|thanks|hallow|valentine|year|boxing|mother|father|labor|patrick",
@@ -1042,8 +1049,8 @@ _RULES = (
     _rule("月", rf"{_ZH_MONTH}月(?:份|{_ZH_THIRD})(?!前|后)", _read_date, "month"),
     # distances
     _rule("today", rf"(?P<lead>\b(?:been|for|sober|clean|together) )?\b{_AMOUNT}(?: ago| from|(?<=week)|(?<=weeks)|(?<=fortnight)) today\b", _read_distance),
-    _rule("week", rf"\b(?P<count>an?|one|two|three|2|3) weeks? (?:on |from )?(?P<weekday>{_DAYS}|tomorrow)\b(?!s){_PART}", _read_weeks_on),
-    _rule("week", rf"\b(?P<weekday>{_DAYS}|tomorrow) week\b(?! \w*\d)", _read_weeks_on),
+    _rule((*DAY_NAMES, "tomorrow"), rf"\b(?P<count>an?|one|two|three|2|3) weeks? (?:on |from )?(?P<weekday>{_DAYS}|tomorrow)\b(?!s){_PART}", _read_weeks_on),
+    _rule((*DAY_NAMES, "tomorrow"), rf"\b(?P<weekday>{_DAYS}|tomorrow) week\b(?! \w*\d)", _read_weeks_on),
     _rule(_BACK, rf"\b{_AMOUNT}\s+(?:ago|before|back|earlier)\b", _read_distance, "ago"),
     _rule("from now|later", rf"\b{_AMOUNT} (?:from now|later)\b", _read_distance),
     _rule("within", rf"\bwithin (?:about )?{_AMOUNT}\b(?! of\b)(?!{_PAST_AFTER})", _read_adjoining),
@@ -1077,8 +1084,8 @@ _RULES = (
     _rule("月底|月初|月中|月末", rf"(?<![\d{_HAN}])(?P<which>)月(?P<zh_third>[初中底末])", _read_month_away),
     _rule("年底|年初|年中|年末|年年", r"(?P<year>[今去明]年|大?前年)?(?:年|(?<=年))(?P<zh_third>[初中底末])", _read_third_of_year),
     _rule("年", r"(?P<which>[今去明后]|大?前)(?P<unit>年)", _read_unit),
-    _rule("every|each", rf"\b(?:every|each)(?: (?:other|second|single))? (?P<weekday>{_DAYS})s?\b{_PART}", _read_weekday, "weekday", certain=False),
-    _rule("days", rf"\b(?P<weekday>{_DAYS})s\b{_PART}", _read_weekday, "weekday", certain=False),
+    _rule(DAY_NAMES, rf"\b(?:every|each)(?: (?:other|second|single))? (?P<weekday>{_DAYS})s?\b{_PART}", _read_weekday, "weekday", certain=False),
+    _rule([f"{day}s" for day in DAY_NAMES], rf"\b(?P<weekday>{_DAYS})s\b{_PART}", _read_weekday, "weekday", certain=False),
     _rule("every|each|daily|weekly|monthly|yearly|annually|once|twice|times",
           rf"\b(?:every|each)(?: (?:other|second|single|few|couple of|{_SMALL}))? (?:days?|mornings?|afternoons?|evenings?|nights?|weekends?|weekdays?|weeks?|months?|years?|spring|summer|autumn|winter|christmas|birthday|{_MONTH_LONG})\b|\b(?:daily|weekly|monthly|yearly|annually)\b|\b(?:once|twice|(?:{_SMALL}) times) an? (?:day|week|month|year)\b",
           _read_nothing, "recurrence"),
@@ -1089,9 +1096,9 @@ _RULES = (
     _rule("天|日|晚|早|夜|儿", rf"(?<![然以之从])(?P<zh_near>大前|大后|前|昨|今|明|后)(?=[天日晚早夜]|(?<!以)(?<!之)儿(?![子女童媳科歌戏]))(?:[天日](?![气空生赋性])|儿个?)?(?P<part>{_ZH_PARTS}|早|晚|夜)?(?<![前昨今明后])", _read_near_day),
     _rule("before last", rf"\b(?:the )?(?P<weekday>{_DAYS}) (?P<before_last>before last)\b", _read_weekday, "weekday"),
     _rule("after", rf"\bthe (?P<weekday>{_DAYS}|mon|tues?|wed|weds|thu(?:rs?)?|fri|sat|sun) (?P<following>after)(?: next| that)?(?=\s*(?:[^\w\s]|$)|\s+(?:now|instead|and|so|but|cos|as)\b)", _read_weekday, "weekday"),
-    _rule("day", rf"\b(?:(?P<which>last|next|this|{_NO_VERB}coming|past)\s+)?(?P<weekday>{_DAYS})\b{_PART}", _read_weekday, "weekday"),
+    _rule(DAY_NAMES, rf"\b(?:(?P<which>last|next|this|{_NO_VERB}coming|past)\s+)?(?P<weekday>{_DAYS})\b{_PART}", _read_weekday, "weekday"),
     _rule("mon|tue|wed|thu|fri|sat|sun", rf"(?:\b(?:(?P<which>last|next|this)|on|til|till|until|by|due)\s+|(?<![\w'’-])(?=(?:mon|tues?|weds|thu(?:rs?)?|fri)\b|(?:sat|sun) (?:morning|afternoon|arvo|evening|night)\b|(?:wed|sat)(?:(?<=^wed)|(?<=^sat)|(?<=[.,;:!?\n] wed)|(?<=[.,;:!?\n] sat)|(?<=\band wed)|(?<=\band sat)) (?:i|we|my|i'm|im|he|she|they)\b))(?P<weekday>mon|tues?|weds|thu(?:rs?)?|fri|(?:wed|sat|sun)(?=\s*(?:[^\w\s'’-]|$)|\s+(?:\d|(?:at|in|and|i|we|morning|afternoon|arvo|evening|night)\b)))\b(?: arvo\b)?{_PART}", _read_weekday, "weekday"),
-    _rule("th|st|nd|rd", r"\b(?:the )?(?P<day>[0-9]{1,2})(?:st|nd|rd|th)\b(?! (?:floor|grade|century|birthday|anniversary|street|time|place))", _read_day_of_month, "day of month"),
+    _rule([f"{digit}{end}" for digit in range(10) for end in ("st", "nd", "rd", "th")], r"\b(?:the )?(?P<day>[0-9]{1,2})(?:st|nd|rd|th)\b(?! (?:floor|grade|century|birthday|anniversary|street|time|place))", _read_day_of_month, "day of month"),
     _rule("号|日", rf"(?<![\d{_HAN}月])(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})[日号](?![楼线码院店])", _read_day_of_month, "day of month"),
     # only for a question about the whole of it
     _rule("lately|recently|these days|最近|近来|近期|这", r"\b(?:lately|recently|these days)\b|最近|近来|近期|这阵子|这段时间|这些日子|这些天", partial(_read_last_days, days=_LATELY, about=True), "vague", certain=False),
@@ -1101,9 +1108,11 @@ _RULES = (
     _rule(_ZH_UNITS, _ZH_AMOUNT, _read_duration, certain=False),
 )
 # fmt: on
-#: What the rules look for before they are tried, by its first two letters, and which of them need it.
-_PARTS_NEEDED = frozenset[str]().union(*(rule.needs | rule.also for rule in _RULES))
-_NEEDED = {part[:2]: [one for one in _PARTS_NEEDED if one[:2] == part[:2]] for part in _PARTS_NEEDED}
-_NEEDED_IN_ASCII = {piece: parts for piece, parts in _NEEDED.items() if piece.isascii()}
-_NEEDED_WITHOUT_LETTERS = {piece: parts for piece, parts in _NEEDED.items() if not piece.isascii() or piece.isdecimal()}
-_NEEDING = {part: [at for at, rule in enumerate(_RULES) if part in rule.needs] for part in _PARTS_NEEDED}
+#: What the rules look for before they are tried, by its first letter; of it several words; and which rules need it.
+_NEEDING = {
+    part: [at for at, rule in enumerate(_RULES) if part in rule.needs]
+    for rule in _RULES
+    for part in rule.needs | rule.also
+}
+_NEEDED = {one[0]: [part for part in _NEEDING if part[0] == one[0]] for one in _NEEDING}
+_PHRASES = [part for part in _NEEDING if " " in part]
