@@ -21,7 +21,6 @@ from domain.records import Message
 from facts.ages import birth_years, dated_age
 from facts.by_hand import attribute_words
 from facts.cues import asks_openly, ends_or_denies, is_denial, is_question
-from facts.degrees import is_overstated
 from facts.doers import Doing, is_swapped, names_in_talk
 from facts.drafts import FactDraft, NoteDraft, QuoteDraft
 from facts.evidence import (
@@ -512,8 +511,6 @@ class _Checking:
         own = [quote.words for quote in claim.quotes if quote.role == "user"]
         if self._around.takes_back(claim.text, words):
             return "taken back"
-        if is_overstated(claim.text, words, (source.text for source in sources)):
-            return "overstated"
         stated = _days_in(claim.text, sources[-1].said)
         if is_day_of_before(claim.text, stated, [each.text for each in evidence], sources[-1].said):
             return "polarity"

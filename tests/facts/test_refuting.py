@@ -765,3 +765,17 @@ def test_a_day_of_before_a_move_is_not_the_day(said: str, statement: str, why: s
     names, who = (MARA, "Mara") if statement.isascii() else (CHEN, "陈默")
     fields = {"subject": who, "about": "person", "stance": "planned", "quotes": (QuoteDraft(1, said),)}
     assert reason(statement, talk("2026-03-04", said), 1, names=names, **fields) == why
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "names"),
+    [
+        ("The kitchen is a mess again.", "Mara trained as a cook in the kitchen of a hotel.", MARA),
+        ("厨房又乱成一团了。", "陈默大学读的专业是厨房设计。", CHEN),
+    ],
+)
+def test_a_fact_for_which_the_model_found_no_words_has_those_of_its_message(said, statement, names):
+    spoken = talk("2026-05-17", said)
+    assert reason(statement, spoken, 1, names=names, quotes=()) == "unsupported"
+    assert reason(statement, spoken, 1, names=names, quotes=None) == ""
+    assert reason(said, spoken, 1, names=names, quotes=()) == ""
