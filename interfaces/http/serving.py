@@ -91,7 +91,7 @@ def serve(program: Program, grace: float = GRACE) -> Exit:
             running = ServerThread(app, bound, grace, program.debug.log)
             say = program.words.say
             unnamed = "serve.to_no_one" if registry.tokens() else "serve.alone"
-            who = say("serve.to_tokens", names=", ".join(names)) if names else say(unnamed, person=ME)
+            who = say("serve.to_tokens", names=program.words.join(names)) if names else say(unnamed, person=ME)
             _say(program, "serve.ready", url=_url_of(bound), path=settings.data_dir, who=who)
             return _run_until_stopped(program, running, partial(_close_all, people), grace)
 

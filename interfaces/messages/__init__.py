@@ -7,7 +7,7 @@ that says what happened and what to do next.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,7 +75,7 @@ class Words:
         """A number of things.
 
         >>> Words("en").count("round", 1), Words("en").count("round", 2)
-        ('1 round', '2 rounds')
+        ('1 exchange', '2 exchanges')
         """
         return self.plural(f"count.{thing}", count)
 
@@ -83,6 +83,14 @@ class Words:
         """A message in its form for this count: what is before the ``|`` for one, behind it for more."""
         one, _, many = self.say(key, count=count).partition("|")
         return many if many and count != 1 else one
+
+    def join(self, parts: Iterable[str]) -> str:
+        """Several things in a row, with the comma of the language.
+
+        >>> Words("zh").join(["md", "json"])
+        'md、json'
+        """
+        return self._table["why.comma"].join(parts)
 
     def count_erased(self, scope: ErasureScope) -> dict[str, object]:
         """How much an erasure removes, of each kind: the details of ``forget.done`` and ``forget.counts``."""
@@ -96,7 +104,7 @@ class Words:
         searched = {"files": self.count("file", found.files), "tables": self.count("table", found.tables)}
         key = "forget.proof_database" if found.tables else "forget.proof"
         proof = self.say(key, **searched, searched=found.searched, found=len(found.traces))
-        return self.say("forget.rebuilt", what=", ".join(rebuilt)) if rebuilt else "", proof
+        return self.say("forget.rebuilt", what=self.join(rebuilt)) if rebuilt else "", proof
 
     def name_format(self, kind: str) -> str:
         """The name of a format that can be imported."""
@@ -130,7 +138,7 @@ class Words:
         if isinstance(value, errors.OldFriendError):
             return self.describe_error(value)
         if isinstance(value, tuple):
-            return ", ".join(self._table.get(f"part.{part}", one_line(str(part))) for part in value)
+            return self.join(self._table.get(f"part.{part}", one_line(str(part))) for part in value)
         text = str(value)
         return " " * text.startswith(" ") + one_line(text, _LONGEST_DETAIL)
 

@@ -210,7 +210,7 @@ class CommandContext:
         except errors.OldFriendError:
             return ""
         near = difflib.get_close_matches(str(error.details.get("model", "")), names, 3, 0.3) or names[:3]
-        return self.words.say("error.nearest_hint", names=", ".join(near)) if near else ""
+        return self.words.say("error.nearest_hint", names=self.words.join(near)) if near else ""
 
     def context_use(self) -> ContextUse | None:
         """How full the context was at the last turn; None while nothing was sent."""

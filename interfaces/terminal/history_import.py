@@ -107,7 +107,7 @@ class HistoryImport:
         if not seen.unclear:
             return seen, who
         names = sorted(seen.names, key=lambda name: -seen.names[name])
-        listed = ", ".join(names[:_NAMES])
+        listed = self.words.join(names[:_NAMES])
         if who.me:
             raise errors.UsageError("import.no_such_name", path=path, names=listed)
         if self.reader is None:

@@ -270,7 +270,7 @@ class _Check:
         """How many facts there are, and how many drafts of a model were not believed, by reason."""
         counts, rejected = memory.facts.count_all(), memory.windows.rejected()
         named = ((why.removeprefix("open: "), count) for why, count in rejected.most_common())
-        reasons = ", ".join(f"{self._words.say(f'check.reason.{why}', why=why)} {count}" for why, count in named)
+        reasons = self._words.join(f"{self._words.say(f'check.reason.{why}', why=why)} {count}" for why, count in named)
         key = "check.facts_rejected" if rejected else "check.facts_ok"
         return self._words.say(key, current=counts.current, quoted=counts.quoted, reasons=reasons)
 
@@ -293,7 +293,7 @@ class _Check:
         if problems := memory.problems():
             raise errors.Damaged(path=memory.path, reason=problems[0])
         if differing := memory.altered_rows():
-            shown = ", ".join(differing[:_ROWS_SHOWN]) + (" …" if len(differing) > _ROWS_SHOWN else "")
+            shown = self._words.join(differing[:_ROWS_SHOWN]) + (" …" if len(differing) > _ROWS_SHOWN else "")
             raise errors.Damaged("storage.differs", path=memory.path, count=len(differing), what=shown)
         sessions, rounds = memory.sessions.counts()
         count = self._words.count

@@ -155,7 +155,7 @@ class Repl:
         for name in attached.missing:
             self.context.tell("attach.missing", "quiet", name=name)
         if attached.names:
-            self.context.tell("attach.done", "quiet", names=", ".join(attached.names))
+            self.context.tell("attach.done", "quiet", names=self.context.words.join(attached.names))
         return attached.text
 
     def reply_silently(self, text: str, *, attaching: bool = False) -> Replied:

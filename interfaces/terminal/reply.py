@@ -311,7 +311,8 @@ class ReplyView:
         again = self._words.say(
             "turn.retry", seconds=math.ceil(retrying.seconds), attempt=retrying.attempt, of=retrying.tries
         )
-        self._aside.line(again if error == self._failed else f"{error} {again}", "quiet")
+        first = error != self._failed
+        self._aside.line(self._words.say("turn.retry_first", error=error, again=again) if first else again, "quiet")
         self._failed = error
 
     def _show_notices(self) -> None:
@@ -330,7 +331,7 @@ def counted_line(words: Words, counts: Mapping[str, int]) -> str:
     """So much, on one line."""
     some = [words.count(thing, count) for thing, count in counts.items() if count]
     *before, last = some or [words.count("turn", 0)]
-    names = [words.say("why.comma").join(before)] if before else []
+    names = [words.join(before)] if before else []
     return words.say("turn.recalled", what=words.say("turn.and").join([*names, last]))
 
 

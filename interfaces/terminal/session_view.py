@@ -90,7 +90,7 @@ def _format_kept(context: CommandContext, opening: Opening) -> str:
 def news_line(words: Words, news: SessionChanges) -> str:
     """What changed in what is known: "2 new, 1 changed"."""
     counts = [("new", news.new), ("changed", news.changed), ("ended", news.ended)]
-    return words.say("why.comma").join(words.say(f"news.{name}", count=count) for name, count in counts if count)
+    return words.join(words.say(f"news.{name}", count=count) for name, count in counts if count)
 
 
 def _show_earlier(context: CommandContext, opening: Opening) -> None:

@@ -55,7 +55,7 @@ def run_setup(context: CommandContext, argument: str) -> Next:
     # Settings of the environment go before those of the file.
     stronger = [name for name, value in values.items() if context.environment.get(name, value) != value]
     if stronger:
-        context.tell("setup.environment", "warning", names=", ".join(stronger))
+        context.tell("setup.environment", "warning", names=context.words.join(stronger))
     return Restart()
 
 
@@ -202,7 +202,7 @@ class _Wizard:
         chats = chats_of(names)
         if chats:
             more = " …" if len(chats) > _NAMES_SHOWN else ""
-            self._context.tell("setup.models", "quiet", names=", ".join(chats[:_NAMES_SHOWN]) + more)
+            self._context.tell("setup.models", "quiet", names=self._context.words.join(chats[:_NAMES_SHOWN]) + more)
         default = provider.suggested if provider.suggested in chats or not chats else chats[0]
         return self._model_or(default, tuple(chats))
 

@@ -166,7 +166,7 @@ def _show_save_undone(context: CommandContext, undone: SaveUndone) -> None:
     context.tell("undo.save", rounds=count("round", len(rounds)))
     if undone.personas:
         personas = [say(f"persona.{persona}") for persona in undone.personas]
-        context.tell("undo.save_personas", personas=say("why.comma").join(personas))
+        context.tell("undo.save_personas", personas=context.words.join(personas))
     if undone.notes or undone.facts:
         notes, facts = count("note", undone.notes), count("fact", undone.facts)
         context.tell("undo.save_facts", notes=notes, facts=facts)

@@ -193,7 +193,7 @@ def _show_past(context: CommandContext, *, whole: bool) -> None:
         if fact.replaced_by in instead:
             following = instead[fact.replaced_by]
             context.aside.line(
-                one_line(_text_of(context, following), _LONGEST), "quiet", lead=f"        → {following.number}: "
+                one_line(_text_of(context, following), _LONGEST), "quiet", lead=f"        → {following.number} · "
             )
     context.aside.empty_line()
     left = len(past) - len(shown)
@@ -277,7 +277,7 @@ def _certainty(context: CommandContext, fact: Fact) -> list[str]:
 
 def _show_details(context: CommandContext, fact: Fact) -> None:
     """What it says, since when, its note, the words it rests on, what happened to it, and its relations."""
-    context.aside.line(one_line(_text_of(context, fact), _LONGEST), "title", lead=f"{fact.number}: ")
+    context.aside.line(one_line(_text_of(context, fact), _LONGEST), "title", lead=f"{fact.number} · ")
     if fact.basis == "quoted":
         context.tell("facts.reading", "quiet", text=one_line(fact.restatement, _LONGEST), number=fact.number)
     context.aside.line(one_line(" · ".join(_list_details(context, fact)), _LONGEST), "quiet")
@@ -285,7 +285,7 @@ def _show_details(context: CommandContext, fact: Fact) -> None:
         if note.text_id == fact.note:
             important = next(name for least, name in _IMPORTANCE if note.importance >= least)
             about = [*filter(None, [note.topic]), context.words.say(f"facts.importance.{important}")]
-            context.tell("facts.note", text=note.text, about=context.words.say("why.comma").join(about))
+            context.tell("facts.note", text=note.text, about=context.words.join(about))
     context.tell("facts.evidence", "title")
     for message in context.memory.messages.with_ids(fact.messages):
         who = message.speaker or speaker_name(context, message.role)
@@ -321,7 +321,7 @@ def _describe_event(context: CommandContext, event: FactEvent) -> str:
     """One thing that happened to a fact, and which fact did it."""
     row = f"{day_here(event.when)} · {context.words.say(f'facts.event.{event.kind}')}"
     by = context.memory.facts.with_ids([event.by]) if event.by else []
-    return row + "".join(f" · {one.number}: {_text_of(context, one)}" for one in by)
+    return row + "".join(f" · {one.number} · {_text_of(context, one)}" for one in by)
 
 
 # -- deciding

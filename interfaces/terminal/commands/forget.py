@@ -193,7 +193,7 @@ def _describe(one: ErasureReceipt, words: Words, most: int) -> list[str]:
     return [
         format_local(one.erased_at),
         words.say(f"erased.reason.{one.reason}"),
-        *([said, ", ".join([*days[:most], *more])] if one.messages else []),
+        *([said, words.join([*days[:most], *more])] if one.messages else []),
         *([words.say("erased.derived", count=one.derived)] if one.derived else []),
         words.say(proof, places=words.count("place", one.files), searched=one.searched, traces=one.traces),
     ]

@@ -200,7 +200,7 @@ def _write_book(context: CommandContext, pages: Sequence[Page], name: str) -> No
     """All pages in one file: Markdown, or HTML for printing. Raises UsageError."""
     form = Path(name).suffix.lower()
     if form not in (".md", ".html"):
-        raise errors.UsageError("export.format", given=form or name, formats="FILE.md, FILE.html")
+        raise errors.UsageError("export.format", given=form or name, formats=("FILE.md", "FILE.html"))
     title = context.words.say("diary.title", companion=context.conversation.companion(context.words.language))
     lines = _html(context, title, pages) if form == ".html" else _markdown(context, title, pages)
     path = write_new(name, "\n".join(lines))

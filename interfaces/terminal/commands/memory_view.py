@@ -222,9 +222,11 @@ def _words_of(memory: RecalledMessage | RecalledSummary | Leaf) -> str:
 
 
 def speaker_name(context: CommandContext, role: Role) -> str:
-    """Whoever said a turn, by name."""
-    conversation, language = context.conversation, context.words.language
-    return conversation.person(language) if role == "user" else conversation.companion(language)
+    """Whoever said a message, by name; a person without a name is addressed, where a model reads "the user"."""
+    if role == "assistant":
+        return context.conversation.companion(context.words.language)
+    named = context.settings.user_name or context.memory.names().person_called
+    return named or context.words.say("import.person")
 
 
 # -- the archive
@@ -452,7 +454,7 @@ def _show_score(context: CommandContext, why: Why) -> None:
     say = context.words.say
     fit = next(name for least, name in _MATCHES if why.score >= least)
     parts = [say(f"why.match.{fit}", parts=_largest_parts(context, why))] if why.score else []
-    parts += [say("why.words", words=say("why.comma").join(why.words))] if why.words else []
+    parts += [say("why.words", words=context.words.join(why.words))] if why.words else []
     parts.append(say("why.for", query=one_line(why.query, 60)))
     context.aside.line("    " + " · ".join(parts), "quiet")
 
@@ -460,7 +462,7 @@ def _show_score(context: CommandContext, why: Why) -> None:
 def _largest_parts(context: CommandContext, why: Why) -> str:
     counted = [part for part in why.parts if part[1] >= _LEAST_PART]
     largest = sorted(counted, key=lambda part: -part[1])[:_PARTS_SHOWN]
-    return context.words.say("why.comma").join(context.words.say(f"score.{name}") for name, _ in largest) or "–"
+    return context.words.join(context.words.say(f"score.{name}") for name, _ in largest) or "–"
 
 
 def _show_unfounded(context: CommandContext, reply: str, recollection: Recollection, here: Sequence[str]) -> None:

@@ -206,7 +206,7 @@ def _setting_rows(context: CommandContext) -> list[tuple[str, str]]:
     rows = []
     for setting in TABLE:
         value = getattr(context.settings, setting.field_name)
-        shown = mask_key(value) if setting.secret and value else setting.mask_value(_as_set(value))
+        shown = (mask_key(value) if value else "–") if setting.secret else setting.mask_value(_as_set(value))
         source = context.words.say(f"source.{context.settings.sources[setting.name]}")
         rows.append((setting.name, f"{shown} · {source}"))
     return rows
@@ -271,7 +271,7 @@ def choose_model(context: CommandContext, argument: str) -> Next:
     chosen = _find_model(wanted, names)
     if chosen is None:
         near = difflib.get_close_matches(wanted, names, 3, 0.3) or names[:3]
-        context.tell("models.unknown", "warning", wanted=wanted, names=", ".join(near))
+        context.tell("models.unknown", "warning", wanted=wanted, names=context.words.join(near))
     elif chosen == described.model:
         context.tell("models.present", model=chosen)
     else:

@@ -131,11 +131,11 @@ def _export_words(words: list[str]) -> tuple[str, str, str]:
     """Which sessions, in which format, into which file. Raises UsageError for a format that there is not."""
     wanted = words.pop(0) if words and words[0] not in FORMATS and not _is_file(words[0]) else ""
     if wanted and wanted not in ("all", "hidden", "last") and not wanted[0].isdigit():
-        raise errors.UsageError("export.format", given=wanted, formats=", ".join(FORMATS))
+        raise errors.UsageError("export.format", given=wanted, formats=FORMATS)
     form = words.pop(0) if words and words[0] in FORMATS else ""
     name = " ".join(words)
     if (name and not form and not _is_file(name)) or name.lower().endswith(_OTHER_FORMATS):
-        raise errors.UsageError("export.format", given=name, formats=", ".join(FORMATS))
+        raise errors.UsageError("export.format", given=name, formats=FORMATS)
     ending = name.rpartition(".")[2]
     return wanted, form or (ending if ending in FORMATS else FORMATS[0]), name
 

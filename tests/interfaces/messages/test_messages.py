@@ -138,8 +138,15 @@ def test_an_error_inside_of_a_notice_is_told_in_words() -> None:
 
 
 def test_no_space_stands_behind_a_mark_of_full_width() -> None:
-    keys = ("save.failed", "save.persona_refused", "erase.not_rebuilt", "extraction.failed", "chapters.failed")
-    told = [Words("zh").say(key, error=errors.TimedOut(base="http://x")) for key in keys]
+    keys = (
+        "save.failed",
+        "save.persona_refused",
+        "erase.not_rebuilt",
+        "extraction.failed",
+        "chapters.failed",
+        "turn.retry_first",
+    )
+    told = [Words("zh").say(key, error=errors.TimedOut(base="http://x"), again="1") for key in keys]
     assert not [each for each in told if "。 " in each]
 
 

@@ -205,7 +205,7 @@ def test_new_says_what_it_does_first(tmp_path: Path) -> None:
     assert told.index("Saving the present session first; Ctrl-C") < told.index("1/4")
 
 
-@pytest.mark.parametrize(("language", "friend", "person"), [("en", "Old Friend", "the user"), ("zh", "老友", "用户")])
+@pytest.mark.parametrize(("language", "friend", "person"), [("en", "Old Friend", "you"), ("zh", "老友", "你")])
 def test_commands_speak_of_both_by_name_and_show_no_more_than_counts(
     tmp_path: Path, language: str, friend: str, person: str
 ) -> None:
@@ -217,8 +217,9 @@ def test_commands_speak_of_both_by_name_and_show_no_more_than_counts(
     assert " · assistant · " not in told
     assert " 0.00" not in told
     assert "DEBUG 0 · " in " ".join(told.split())
+    assert "EMBEDDING_API_KEY – · " in " ".join(told.split()), "a key that is not set is not a secret"
     assert "REQUEST_TIMEOUT 120 · " in " ".join(told.split())
-    assert ("system prompt: about " if language == "en" else "系统提示：约") in told
+    assert ("system prompt: about " if language == "en" else "系统提示词：约") in told
 
 
 def test_check_gives_a_verdict_a_line(tmp_path: Path, server: ScriptedServer) -> None:

@@ -28,14 +28,14 @@ def test_a_prompt_that_fills_most_of_the_context_is_told_under_the_reply_and_in_
     terminal.prompt()
     assert "The prompt is long" not in terminal.text()
     terminal.say("/status")
-    terminal.see("12,000 tokens in the last prompt (9 % of 128,000; the model's real limit is unknown)")
+    terminal.see("12,000 tokens in the last prompt (9% of 128,000; the model's real limit is unknown)")
     terminal.prompt()
     terminal.say("/context")
     terminal.see("your message: about 1 token\n")
     terminal.prompt()
     terminal.say("two")
     terminal.see(
-        "The prompt is long: 120,000 tokens (94 % of 128,000). /save starts a new session and keeps everything."
+        "The prompt is long: 120,000 tokens (94% of 128,000). /save starts a new session and keeps everything."
     )
 
 
@@ -68,9 +68,9 @@ def test_the_limit_that_a_server_names_when_it_refuses_a_prompt_is_the_limit_fro
         terminal.say(text)
         terminal.see("I see.", times=at)
         terminal.prompt()
-    terminal.see("98 % of what the model can read is used (4,000 of 4,096 tokens).")
+    terminal.see("98% of what the model can read is used (4,000 of 4,096 tokens).")
     terminal.say("/status")
-    terminal.see("4,000 of 4,096 tokens (98 %) in the last prompt")
+    terminal.see("4,000 of 4,096 tokens (98%) in the last prompt")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_limit_that_a_server_names_when_it_refuses_a_prompt_is_the_limit_fro
             ("I live in Lyon.", "Please forget everything I said about Lyon and never mention it again.", "It rains."),
             ("requests to forget", "verification"),
         ),
-        ("zh", ("我住在里昂。", "请把我说过的关于里昂的事全都忘掉，以后别再提。", "下雨了。"), ("忘记的请求", "核对")),
+        ("zh", ("我住在里昂。", "请把我说过的关于里昂的事全都忘掉，以后别再提。", "下雨了。"), ("忘记请求", "核对")),
     ],
 )
 def test_status_counts_what_each_task_behind_the_talk_took(

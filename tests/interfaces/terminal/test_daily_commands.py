@@ -130,7 +130,7 @@ def test_help_of_one_command_shows_examples(chat: Chat) -> None:
     terminal.prompt()
     terminal.say("/help undo")
     terminal.see("/undo 3")
-    terminal.see("the last three rounds go")
+    terminal.see("takes back the last three exchanges")
 
 
 # -- questions
@@ -193,7 +193,7 @@ def test_a_model_that_is_not_offered_is_refused_with_those_that_are(
     terminal = chat(columns=120, **connected)
     terminal.prompt()
     terminal.say("/model nonsense")
-    terminal.see("There is no model nonsense here, but there is")
+    terminal.see("There is no model nonsense here. Try")
     terminal.prompt()
     spoke(terminal, server, "hello")
     assert server.chats[-1]["model"] == "scripted-model"
@@ -349,7 +349,7 @@ def test_a_search_marks_the_words_and_shows_the_newest_first(
     for typed in ("/memory rivets", "/memory search rivets"):
         before = len(terminal.text())
         terminal.say(typed)
-        terminal.wait(lambda before=before: terminal.text()[before:].count(" · the user") == 2, "two")
+        terminal.wait(lambda before=before: terminal.text()[before:].count(" · you") == 2, "two")
         terminal.prompt()
         shown = " ".join(terminal.text()[before:].split())
         assert shown.index("a second talk of Rivets") < shown.index("I sort rivets")

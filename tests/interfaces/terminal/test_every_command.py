@@ -27,7 +27,7 @@ SHOWN = {
     "remember": ("Nothing is hidden", "没有隐藏什么"),
     "undo": ("Took back 1 exchange.", "已撤回 1 轮。"),
     "history": ("> where do I live", "> where do I live"),
-    "memory": ("1 past talk, ", "以前 1 次谈话，"),
+    "memory": ("1 past conversation, ", "以前 1 次聊天，"),
     "diary": ("The diary is off", "现在不写日记"),
     "life": ("There is no chapter yet: every 8 saved sessions", "每存够 8 次会话"),
     "facts": ("Ann lives in Oslo.", "Ann lives in Oslo."),

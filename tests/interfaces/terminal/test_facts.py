@@ -122,7 +122,7 @@ def test_what_holds_now_is_listed_of_the_person_first_then_the_companion_then_ot
 ) -> None:
     lived(tmp_path, language)
     terminal = chat(rows=30, columns=100, LANGUAGE=language, USER_NAME="Ann", COMPANION_NAME="Old Friend")
-    terminal.see("Learned from our last talk: 4 new" if language == "en" else "上次聊天记下：新增 4 条")
+    terminal.see("Learned from our last conversation: 4 new" if language == "en" else "上次聊天记下的事实：新增 4 条")
     terminal.prompt()
     terminal.say("/facts")
     terminal.see("/facts past")
@@ -163,7 +163,7 @@ def test_what_is_past_tells_until_when_it_held_and_what_took_its_place(
     rows = [row.strip() for row in asked("/facts past", LANGUAGE=language).splitlines()]
     at = next(at for at, row in enumerate(rows) if KNOWN[language][0] in row)
     assert "2026-03-01 – 2026-05-0" in rows[at]
-    assert rows[at + 1] == f"→ {number_of(tmp_path, 'bergen')}: {KNOWN[language][2]}"
+    assert rows[at + 1] == f"→ {number_of(tmp_path, 'bergen')} · {KNOWN[language][2]}"
     assert sum(known in "\n".join(rows) for known in KNOWN[language]) == 2
 
 
@@ -266,7 +266,7 @@ def test_one_fact_shows_the_words_it_rests_on_and_what_happened_to_it(
     plain = shown.replace("[", "").replace("]", "")
     assert "2026-03-01 19:00 · Ann" in shown
     assert plain.count(SAID[language][0]) == 2
-    bergen = f"{number_of(tmp_path, 'bergen')}: {KNOWN[language][2]}"
+    bergen = f"{number_of(tmp_path, 'bergen')} · {KNOWN[language][2]}"
     changed, doubted = ("changed", "in doubt") if language == "en" else ("变了", "存疑")
     assert f"2026-05-01 · {changed} · {bergen}" in shown
     assert f"2026-05-02 · {doubted} · {bergen}" in shown
@@ -436,7 +436,7 @@ def test_a_fact_is_kept_until_that_is_said_again(asked: Callable[..., str], tmp_
         assert not any(fact.kept for fact in memory.facts.all())
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "As before your change"), ("zh", "撤销你对事实")])
+@pytest.mark.parametrize(("language", "told"), [("en", "Your change to fact"), ("zh", "撤销你对事实")])
 def test_undo_right_after_a_decision_about_a_fact_takes_it_back(
     asked: Callable[..., str], tmp_path: Path, language: Language, told: str
 ) -> None:
@@ -463,7 +463,7 @@ def test_decisions_are_taken_back_one_after_another_the_last_first(asked: Callab
     lived(tmp_path)
     number = number_of(tmp_path, "bergen")
     shown = asked(f"/facts {number} keep", f"/facts {number} Ann lives in Voss.", "/undo", "/undo", "/undo")
-    assert shown.count("As before your change") == 2
+    assert shown.count("Your change to fact") == 2
     assert shown.count("There is nothing to take back.") == 1
     with opened(tmp_path) as memory:
         (fact,) = memory.facts.with_ids(["bergen"])
@@ -484,8 +484,8 @@ def test_what_was_said_since_is_taken_back_before_a_decision(asked: Callable[...
 @pytest.mark.parametrize(
     ("language", "row"),
     [
-        ("en", "only quoted; not believed: not in the words 2, another number 1"),
-        ("zh", "没有采信：原话里没有 2, 数字对不上 1"),
+        ("en", "only quoted; not believed: not in the words 2, a different number 1"),
+        ("zh", "没有采信：原话里没有 2、数字对不上 1"),
     ],
 )
 def test_a_check_says_how_many_drafts_were_not_believed_and_why(tmp_path: Path, language: str, row: str) -> None:
@@ -586,8 +586,8 @@ def test_memory_and_status_count_what_is_known(asked: Callable[..., str], tmp_pa
         assert "Known: 4 facts now, 1 past, from 5 notes; not read yet: 2 messages." in shown
         assert "4 facts now, 1 past, 5 notes; 2 messages not read yet" in shown
     else:
-        assert "已知：现在 4 条事实，过去 1，来自 5 条笔记；还没读的有 2 句话。" in shown
-        assert "现在 4 条事实，过去 1，5 条笔记；还有 2 句没读" in shown
+        assert "已知：现在 4 条事实，过去 1，来自 5 条笔记；还没读的有 2 条消息。" in shown
+        assert "现在 4 条事实，过去 1，5 条笔记；还有 2 条消息没读" in shown
 
 
 def test_forgetting_names_and_counts_what_was_drawn(asked: Callable[..., str], tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_folder_is_looked_through_and_what_was_passed_over_is_told(tmp_path: P
 
 def test_the_counts_are_told_in_chinese_too(tmp_path: Path, export: Path) -> None:
     told = run(tmp_path, "--import", str(export), LANGUAGE="zh")
-    assert "ChatGPT：从 2 次谈话导入 40 条消息" in told.out
+    assert "ChatGPT：从 2 次聊天导入 40 条消息" in told.out
 
 
 def test_a_dry_run_tells_what_is_there_and_what_it_would_cost_and_writes_nothing(tmp_path: Path, export: Path) -> None:

@@ -31,7 +31,7 @@ MESSAGE = RecalledMessage(
     ("language", "shown"),
     [
         ("en", ["remembered 1 message · /why", "remembered 1 fact · /why", "remembered 1 fact and 1 message · /why"]),
-        ("zh", ["想起了 1 句话 · /why", "想起了 1 条事实 · /why", "想起了 1 条事实、1 句话 · /why"]),
+        ("zh", ["想起了 1 条消息 · /why", "想起了 1 条事实 · /why", "想起了 1 条事实、1 条消息 · /why"]),
     ],
 )
 def test_facts_are_counted_among_what_was_remembered(language: Language, shown: list[str]) -> None:

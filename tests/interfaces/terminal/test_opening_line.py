@@ -27,7 +27,7 @@ def ago(days: int, hour: int) -> str:
 @pytest.mark.parametrize(
     ("then", "en", "zh"),
     [
-        (ago(0, 8), "earlier today", "今天早些时候"),
+        (ago(0, 8), "earlier today", "今天"),
         (ago(1, 18), "yesterday evening", "昨天晚上"),
         (ago(1, 23), "yesterday evening", "昨天晚上"),
         (ago(1, 2), "in the early hours of yesterday", "昨天凌晨"),
@@ -60,7 +60,7 @@ def first_row(terminal: Terminal) -> str:
     ("language", "line"),
     [
         ("en", "Mei · we last talked yesterday evening · I remember 1 evening"),
-        ("zh", "Mei · 上次聊天是昨天晚上 · 记得 1 个晚上"),
+        ("zh", "Mei · 上次聊天是昨天晚上 · 记得 1 个晚上的聊天"),
     ],
 )
 def test_the_first_line_says_when_both_last_spoke_and_what_is_remembered(

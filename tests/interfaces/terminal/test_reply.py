@@ -168,8 +168,8 @@ def test_what_the_person_asked_to_have_forgotten_is_told_with_the_way_to_erase_i
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        ("en", "I won't bring these 2 up again: this one, one about Josef."),
-        ("zh", "这 2 处以后都不再提：这一处，还有一处说到Josef。"),
+        ("en", "I won't bring these 2 up again: this message, and one about Josef."),
+        ("zh", "这 2 处以后都不再提：刚才这一处，还有一处说到Josef。"),
     ],
 )
 def test_what_is_hidden_by_its_matter_is_told_with_the_matter(language: Language, told: str) -> None:
