@@ -2,7 +2,7 @@
 
 A name inside another one, "Ann" in "Mary-Ann", is not that name. An English name that is also a word counts where a
 capital letter shows what it is; at the beginning of a sentence it may be either. In Chinese what is written before it
-decides whether a name begins, and what follows it whether it ends there: 王阳 is not in 国王阳台.
+decides whether a name begins: 王阳 is not in 国王阳台. Where it ends only longer names that are known could tell.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from language.calendar import DAY_NAMES, MONTH_NAMES
 from language.relations import RELATIONS
 from language.scripts import STOP_WORDS, UNSPACED, is_unspaced
 
-_NAMES_CACHED, _ZH_SHORT = 1_000, 2
+_NAMES_CACHED = 1_000
 #: So many characters on both sides tell what is meant.
 _NEAR = 40
 #: How likely it is that a name is meant, of 2; what may be a name is 1.
@@ -47,7 +47,7 @@ _KIN_BEFORE = pattern_of(
     rf"\b(?:called|named|{'|'.join(sorted(word for words in RELATIONS for word in words if word.isascii()))}),?:? $",
     re.IGNORECASE,
 )
-#: What comes before the name of a person in Chinese, if anything of a sentence does, and what goes on behind it.
+#: What comes before the name of a person in Chinese, if anything of a sentence does.
 _ZH_BEFORE = (
     *(word for words in RELATIONS for word in words if not word.isascii()),
     *"和跟与同及是叫名给对向把被让将请约找问陪帮替为由从带送接见比像说抱喊教嫁娶骂夸劝催怪怕但而且当如时就又才也都",
@@ -55,13 +55,6 @@ _ZH_BEFORE = (
     告诉 认识 遇到 碰到 看到 听到 收到 联系 感谢 谢谢 想念 担心 支持 提到 以及 还有 给了 如果 所以 同学
     师兄 师姐 师弟 师妹 孙女 孙子 医生 教练 闺蜜 房东 客户 徒弟 经理 主任 护士 律师
     """.split(),  # noqa: SIM905 - a long list of strings is hard to read
-)
-_ZH_BEHIND = pattern_of(
-    rf"[^{UNSPACED}]|$"
-    r"|[的了是在和跟与同及也都就还已刚才又再曾将要想说会能可不没很最更每被把给让对向从为比以因有去来到先另各自本这那她他它"
-    r"一二两三四五六七八九十几半打做请买卖借欠住带问教帮吃喝看听觉得写读收拿换退订约定报考当送接找见聊谈玩跑走坐站睡醒哭笑"
-    r"喜爱怕怪嫌骂答决认知记忘搬租离结怀病开出回进起真太快拉准非提转签调升加戴养演查改戒应需感希]"
-    r"|[今昨明后前][天年早晚日]|现在|最近|目前|家[里的]|上[个周班学午次月]|下[个周班午次月]|周[末一二三四五六日]|生[了病日孩]"
 )
 
 
@@ -94,10 +87,8 @@ def _likelihood(name: str, text: str, at: int) -> int:
     """How likely it is that the name is meant there, up to ``_CERTAIN``."""
     before, behind = text[max(0, at - _NEAR) : at], text[at + len(name) : at + len(name) + _NEAR]
     if any(map(is_unspaced, name)):
-        if before and is_unspaced(before[-1]) and not before.endswith(_ZH_BEFORE):
-            return 0
-        # Two characters may be the beginning of a longer name.
-        return _CERTAIN if len(name) > _ZH_SHORT or _ZH_BEHIND.match(behind) else 1
+        inside = before and is_unspaced(before[-1]) and not before.endswith(_ZH_BEFORE)
+        return 0 if inside else _CERTAIN
     plain = name.casefold()
     if name == plain or plain not in _WORDS | _CALENDAR | STOP_WORDS or any(map(is_unspaced, before[-1:] + behind[:1])):
         return _CERTAIN
