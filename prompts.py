@@ -354,6 +354,7 @@ or leave them out.""",
         "time": "A time in the text is in none of these facts.",
         "unsupported": "These words of the text are neither in these facts nor in this line.",
         "swapped": "The text changes round who does it to whom.",
+        "mixed": "The facts are of different people: a line for each.",
         "polarity": "The text denies what the facts say, or the reverse.",
     },
     chapter="""Task: write a chapter.
@@ -614,6 +615,7 @@ question（没人答）；病、死、分手加 !：worry!。假设、玩笑、�
         "time": "有的时间，所依据的事实里没有。",
         "unsupported": "这些字眼，所依据的事实和这一行里都没有。",
         "swapped": "谁对谁，写反了。",
+        "mixed": "所依据的事实说的是不同的人：一人写一行。",
         "polarity": "事实肯定的，这里否定了，或者正好相反。",
     },
     chapter="""任务：写一章。

@@ -432,8 +432,7 @@ class PersonaEditing:
         if wrong := wrong_figure(text, figures):
             return wrong
         if missing := {*self._missing_words(text, open_facts, olds)}:
-            # Words of facts about two, of which none says all of it, are given to the wrong one.
-            return "unsupported" if missing & {*self._words_of_none(text, open_facts, olds)} else "swapped"
+            return "unsupported" if missing & {*self._words_of_none(text, open_facts, olds)} else "mixed"
         if any(_swaps_names(text, one, self._grounds.names) for one in open_facts):
             return "swapped"
         wanted = telling_terms(text) - self._own_terms
