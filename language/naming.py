@@ -64,7 +64,7 @@ def places_of_name(name: str, text: str, *, meant: bool = False) -> list[int]:
     What may as well be something else counts if it is certain elsewhere in the text that the name is ``meant``.
 
     >>> places_of_name("Will", "Will you come? Ann asked Will."), places_of_name("王阳", "王阳在国王阳台喝茶。")
-    ([24], [0])
+    ([25], [0])
     """
     if text == name and (meant or name.casefold() not in _CALENDAR):
         return [0]
