@@ -63,7 +63,8 @@ def test_a_running_server_hears_of_tokens_at_once(tmp_path: Path) -> None:
 
 def test_no_token_yet_is_said_in_words(tmp_path: Path) -> None:
     assert run(tmp_path, "--token", "list").out == (
-        "There are no tokens. Without one, programs of your account on this machine may use the memory of the person me.\n"
+        "There are no tokens. Without one, programs of your account on this machine"
+        " may use the memory of the person me.\n"
     )
     assert "还没有令牌" in run(tmp_path, "--token", "list", LANGUAGE="zh").out
 
